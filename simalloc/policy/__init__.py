@@ -1,4 +1,4 @@
-"""Policies decide the place of a block: their descriptions, and their catalogue."""
+"""Policies, which decide where blocks are placed: their descriptions and their catalogue."""
 
 from simalloc.policy.catalogue import (
     CATALOGUE,

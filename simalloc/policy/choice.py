@@ -1,4 +1,4 @@
-"""Several policies at once: by names, groups, patterns and grids of parameters."""
+"""Choice of several policies by names, groups, patterns and grids of parameters."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from simalloc.policy.description import Policy, split_at_commas
 from simalloc.policy.user import UserPolicy, is_user_policy, user_policy
 
 ALL: Final = "all"
-"""The word for every policy of the catalogue that keeps a heap."""
+"""Word for every policy of the catalogue that keeps a heap."""
 
 _ALSO_CALLED: Final = {"bohra-gabber": "gabber"}
-"""Further names of groups."""
+"""Alternative names of groups."""
 
 Grid = dict[str, "int | str | Sequence[int | str]"]
-"""Parameters by name, each with a value or with several to be tried."""
+"""Parameters by name, each with one value or with several values to try."""
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a value, which may be text, or several values as a list."""
+    """Return one value, which may be text, or several values as a list."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         return [value]
     return list(value)
 
 
 def expand_policies(policies: object, folder: Path | None = None) -> tuple[Policy, ...]:
-    """Return the policies that names, patterns and grids of parameters stand for.
+    """Return the policies that names, patterns and grids of parameters denote.
 
-    They are given as one or several of `Policy`, policies in Python, and texts, which may be lists
-    such as `first-fit-ao,jemalloc`, groups such as `@johnstone-wilson`, patterns such as
-    `first-fit-*`, or `all`; or as a mapping from names, groups and patterns to grids, for the
+    `policies` is one or several of: a `Policy`, a policy in Python, or a text. A text is a list
+    such as `first-fit-ao,jemalloc`, a group such as `@johnstone-wilson`, a pattern such as
+    `first-fit-*`, or `all`. `policies` can also map names, groups and patterns to grids, for the
     policy with every combination of the values. Files of policies are searched from `folder`.
     Raises `PlanError` with the wrong key.
     """
@@ -60,7 +60,7 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
 
 
 def split_names(text: str) -> list[str]:
-    """Return the policies of a list such as `ptmalloc:arena_max=2,top_pad=0,jemalloc`.
+    """Split a list such as `ptmalloc:arena_max=2,top_pad=0,jemalloc` into its policies.
 
     A comma is followed by another policy, or by another parameter of the same policy.
     """
@@ -79,7 +79,7 @@ def is_policy_name(text: str) -> bool:
 
 
 def _matching(name: str) -> list[str]:
-    """Return the names of the catalogue that a name, a group, a pattern or `all` stands for."""
+    """Return the names of the catalogue that a name, a group, a pattern or `all` denotes."""
     if name.startswith("@"):
         return list(GROUPS.get(_ALSO_CALLED.get(name[1:], name[1:]), ()))
     if name == ALL:
@@ -88,7 +88,7 @@ def _matching(name: str) -> list[str]:
 
 
 def _named(item: object, folder: Path | None) -> list[Policy]:
-    """Return the policies that one item stands for."""
+    """Return the policies that one item denotes."""
     if isinstance(item, UserPolicy) or (isinstance(item, type) and issubclass(item, UserPolicy)):
         return [find_policy(item)]
     if isinstance(item, Policy):
@@ -114,7 +114,7 @@ def _named(item: object, folder: Path | None) -> list[Policy]:
 
 
 def _check_name(policy: Policy) -> None:
-    """Raise `PlanError` if the catalogue has the policy's name for another family."""
+    """Raise `PlanError` if the catalogue uses the policy's name for another family."""
     row = CATALOGUE.get(policy.name, policy)
     if type(row.description) is not type(policy.description):
         reason = f"{policy.name} is another policy in the catalogue; give this one another name"
@@ -157,7 +157,7 @@ def _with_grid(policy: Policy, grid: Mapping[str, Any], key: tuple[str, ...]) ->
 
 
 def _blame(policy: Policy, parameters: Mapping[str, Any], key: tuple[str, ...]) -> PlanError | None:
-    """Return the complaint about the parameter that is wrong by itself, if there is one."""
+    """Return the error of the parameter that is invalid by itself, or None."""
     for name, value in parameters.items():
         try:
             policy.with_parameters(**{name: value})

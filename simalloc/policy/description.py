@@ -1,4 +1,4 @@
-"""A policy: a family's description under a name, with where its rules come from."""
+"""A policy: a named description of a family, with the source of its rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.policy.parts import Value, plain_value, read_value, spell_value
 from simalloc.shown import ShownAsTable
 
 _COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
-"""A comma outside of quotes: an even number of them follows."""
+"""A comma outside quotes: an even number of quotes follows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,14 +59,14 @@ class Policy(ShownAsTable):
 
     @property
     def family(self) -> str:
-        """The family that the policy belongs to."""
+        """Family of the policy."""
         return self.description.family
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """The parameters by name, in plain values: sizes in bytes, choices by their spelling.
+        """Parameters by name as plain values: sizes in bytes, choices by their spelling.
 
-        Parameters shared with other families are left out if they have their default.
+        Parameters shared with other families are omitted if they have their default.
         """
         family: Any = type(self.description)
         defaults = shared_defaults(family)
@@ -78,7 +78,7 @@ class Policy(ShownAsTable):
 
     @property
     def all_parameters(self) -> dict[str, Value]:
-        """Every parameter by name, in plain values."""
+        """Every parameter by name, as a plain value."""
         family: Any = type(self.description)  # can be hashed, as not all of its instances can
         return {
             name: plain_value(getattr(self.description, name)) for name in parameter_types(family)
@@ -88,7 +88,7 @@ class Policy(ShownAsTable):
         """Return the same policy with some parameters changed.
 
         Sizes are given as numbers or as text such as `64K`, choices by their spelling. Raises
-        `PolicyError` for a parameter that the family does not have and a value it cannot take.
+        `PolicyError` for an unknown parameter or an invalid value.
         """
         family: Any = type(self.description)
         known = parameter_types(family)
@@ -103,24 +103,25 @@ class Policy(ShownAsTable):
 
     @property
     def family_defaults(self) -> dict[str, Value]:
-        """The value that each parameter has by default, in plain values; some have none."""
+        """Default of each parameter as a plain value; parameters without a default are omitted."""
         parts = fields(self.description)
         return {part.name: plain_value(part.default) for part in parts if part.default != MISSING}
 
     def spelled(self, catalogued: Policy | None) -> str:
-        """Return the text that makes this policy of the `catalogued` one of the same name.
+        """Return the text that makes this policy from the `catalogued` policy of the same name.
 
-        Without such a one, return the name with the parameters that differ from the family's.
+        Without a catalogued policy, the text contains the parameters that differ from the family's
+        defaults.
         """
         known = self.family_defaults if catalogued is None else catalogued.all_parameters
         return spell_parameters(self.name, self.all_parameters, known)
 
 
 def read_parameters(text: str, tail: str) -> dict[str, Value]:
-    """Return the parameters that the `tail` of a policy's text gives, as in `growth=64K,small=8`.
+    """Return the parameters in the `tail` of a policy's text, such as `growth=64K,small=8`.
 
-    A value that has commas or colons stands in single quotes, in which two are one. Raises
-    `PolicyError` if that is not its form, or gives one twice.
+    A value with commas or colons is written in single quotes, in which two quotes denote one.
+    Raises `PolicyError` for a text of another form, or if a parameter is given twice.
     """
     if tail.count("'") % 2:
         raise PolicyError(f"{text!r}: a single quote is not closed")
@@ -136,12 +137,12 @@ def read_parameters(text: str, tail: str) -> dict[str, Value]:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """Return the parts of a text between its commas, except commas in single quotes."""
+    """Split a text at its commas, except commas in single quotes."""
     return _COMMA.split(text)
 
 
 def spell_parameters(name: str, values: Mapping[str, Value], known: Mapping[str, Value]) -> str:
-    """Return the text of a policy: its name, and the values that differ from the known ones."""
+    """Return the text of a policy: its name, and the values that differ from the known values."""
     changed = [
         f"{key}={_quoted(str(spell_value(value)))}"
         for key, value in values.items()
@@ -151,14 +152,14 @@ def spell_parameters(name: str, values: Mapping[str, Value], known: Mapping[str,
 
 
 def _quoted(text: str) -> str:
-    """Return the text of a value, in quotes if it could be mistaken for something else."""
+    """Return the text of a value, in quotes if it could be misread."""
     if text and text == text.strip() and not set(",:'") & set(text):
         return text
     return "'" + text.replace("'", "''") + "'"
 
 
 def unquoted(text: str) -> str:
-    """Return the contents of a value in single quotes, or the text itself."""
+    """Return the contents of a value in single quotes, or the text itself if it has none."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     return text

@@ -1,4 +1,4 @@
-"""Policies alone beside the same with their headers and tables."""
+"""Policies paired with the same policies with headers and tables."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from simalloc.policy.description import Policy
 
 
 def with_and_without_mechanism(policies: Iterable[Policy]) -> list[Policy]:
-    """Return each policy as it is, followed by the same with mechanism on.
+    """Return each policy, followed by the same policy with mechanism on.
 
-    One that has its mechanism on already, or an overhead set by hand, or none at all as it is
-    written in Python, stands alone.
+    A policy is not paired if its mechanism is already on, if its overhead is set by hand, or if it
+    is written in Python and has no mechanism.
     """
     found: list[Policy] = []
     for policy in policies:

@@ -1,4 +1,4 @@
-"""Finding the modules of a package, so that a new one needs no entry in a list."""
+"""Search for the modules of a package, so that a new module needs no registration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from types import ModuleType
 
 
 def modules_in(package: str, paths: Iterable[str]) -> list[ModuleType]:
-    """Return the modules of a package by name; `paths` is its `__path__`."""
+    """Return the modules of a package in the order of their names; `paths` is its `__path__`."""
     names = sorted(found.name for found in iter_modules(paths))
     return [import_module(f"{package}.{name}") for name in names]

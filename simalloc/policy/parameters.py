@@ -22,11 +22,11 @@ class Parameter(NamedTuple):
 
     name: str
     value: str
-    """Value by default."""
+    """Default value."""
     takes: str
     meaning: str
     shared: bool
-    """True if other families have it, too."""
+    """True if the parameter is shared with other families."""
 
 
 def parameters_of(policy: Policy) -> list[Parameter]:
@@ -51,7 +51,7 @@ def parameters_of(policy: Policy) -> list[Parameter]:
 
 
 def rules_of(policy: Policy) -> str:
-    """Return the page with the exact rules of a policy's family, which stands beside it."""
+    """Return the page with the exact rules of a policy's family, stored beside its module."""
     file = sys.modules[type(policy.description).__module__].__file__ or ""
     page = Path(file).with_suffix(".md")
     return page.read_text("utf-8") if page.is_file() else ""

@@ -1,4 +1,4 @@
-"""A range: a parameter with several values, which make a policy each."""
+"""A parameter with several values; each value makes a policy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simalloc.policy.description import Policy
 
 @dataclass(frozen=True)
 class Range:
-    """The values that one parameter takes in turn, as they were written."""
+    """The values of one parameter, as they were written."""
 
     parameter: str
     values: tuple[str, ...]
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read `growth=1,16,4K`. Raises `PlanError` if a text is not of this form."""
+        """Parse `growth=1,16,4K`. Raises `PlanError` for a text of another form."""
         parameter, equals, values = text.partition("=")
         listed = tuple(value.strip() for value in values.split(","))
         if not parameter.strip() or not equals or not all(listed):
@@ -30,10 +30,10 @@ class Range:
         return f"{self.parameter}={','.join(self.values)}"
 
     def over(self, policies: Sequence[Policy]) -> list[list[Policy]]:
-        """Return each policy with each of the values; one without the parameter stays as it is.
+        """Return each policy with each value; a policy without the parameter stays as it is.
 
-        Raises `PlanError` if no policy has the parameter, `PolicyError` for a value that one of
-        them cannot take.
+        Raises `PlanError` if no policy has the parameter, and `PolicyError` for a value that a
+        policy does not accept.
         """
         found = [self._of(policy) for policy in policies]
         if not any(found):

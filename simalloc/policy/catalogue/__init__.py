@@ -1,8 +1,8 @@
-"""Every policy by its name. A new combination of known parts is one more row in here.
+"""Every policy by its name. A new combination of known parts is one more row in a module here.
 
-The modules in here are found by themselves. Each has a paper or a kind of policies: `POLICIES`, the
-rows, and `GROUP`, which they belong to (empty: to none); a row of further groups names them. One of
-the modules of a group says its `TITLE`.
+The modules of this package are found automatically. Each contains the policies of a paper or of a
+kind: the rows `POLICIES`, and their `GROUP` (empty for no group). A row of further groups names
+these. One module of each group defines the group's `TITLE`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HEAP_POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         if isinstance(row.description, HeapFamily) and row.description.in_all
     }
 )
-"""Policies of a heap, without device allocators; `all` includes them."""
+"""Policies of heaps, without device allocators; `all` stands for them."""
 
 _HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
 
@@ -55,7 +55,7 @@ DEFAULT: Final = (
     "tcmalloc",
     "mimalloc",
 )
-"""Policies that people teach or install: the default of commands."""
+"""Policies that are taught or installed: the default of commands."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -64,7 +64,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
     | {"default": tuple(name for name in DEFAULT if name in CATALOGUE)}
 )
-"""The names of the policies in each group."""
+"""Names of the policies in each group."""
 
 GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {module.GROUP: module.TITLE for module in _MODULES if hasattr(module, "TITLE")}
@@ -74,7 +74,7 @@ GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 AnyPolicy = Policy | UserPolicy | type[UserPolicy] | str
-"""A policy, text that names a policy, or a user-defined policy in Python."""
+"""A policy, a text that names a policy, or a user-defined policy in Python."""
 
 
 def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
@@ -122,7 +122,7 @@ def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
 
 
 def _names_several(text: object) -> bool:
-    """Return whether an argument is a list of policies, or a text that names several."""
+    """Return whether an argument is a list of policies, or a text that names several policies."""
     if not isinstance(text, str):
         return bool(text) and isinstance(text, (list, tuple, set, dict))
     if is_user_policy(text):
@@ -137,7 +137,7 @@ _ALSO_CALLED: Final = {"glibc": ["ptmalloc"], "malloc": ["ptmalloc"], "python": 
 
 
 def _hint(name: str) -> str:
-    """Return a hint for a name that no policy has."""
+    """Return a hint for an unknown policy name."""
     if name.endswith(".py"):
         return f"a class in a file is given as {name}:CLASS"
     near = _ALSO_CALLED.get(name) or get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.55)
@@ -145,17 +145,17 @@ def _hint(name: str) -> str:
 
 
 def modules_of(policy: Policy) -> tuple[str, ...]:
-    """Return the modules that define a policy: its family's, and its row's if it has one."""
+    """Return the modules that define a policy: the family's, and the row's if it has a row."""
     families = [kind.__module__ for kind in type(policy.description).__mro__]
     home = _HOMES.get(policy.name)
     return (*families, *([home] if home else []))
 
 
 def spell(policy: Policy) -> str:
-    """Return the text from which `find_policy()` makes this policy again, if the name is known."""
+    """Return the text from which `find_policy()` makes this policy again, if its name is known."""
     return policy.spelled(CATALOGUE.get(policy.name))
 
 
 def spell_exactly(policy: Policy) -> str:
-    """Return the text that names this policy and no other, also after its code has changed."""
+    """Return the text that names only this policy, even after its code has changed."""
     return policy.exact if isinstance(policy, PolicyFromCode) else spell(policy)

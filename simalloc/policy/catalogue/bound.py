@@ -8,7 +8,7 @@ from simalloc.policy.description import Policy
 from simalloc.policy.families.offline import Offline
 
 GROUP: Final = ""
-"""None: it is found by its name or in `all`."""
+"""No group: the policy is found by its name or in `all`."""
 
 POLICIES: Final = (
     Policy(

@@ -1,4 +1,4 @@
-"""Freed blocks that are kept as they are for a while (Ellermann 2014)."""
+"""Freed blocks that are cached unmerged for a while (Ellermann 2014)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mallocs of Detlefs, Dosser & Zorn 1993, each from its source where one was found."""
+"""The mallocs of Detlefs, Dosser & Zorn 1993, modelled after their source code where found."""
 
 from __future__ import annotations
 

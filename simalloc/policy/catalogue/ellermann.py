@@ -1,7 +1,7 @@
 """The basic methods of Ellermann 2014: first, next and best fit, binning.
 
-Sizes there are not multiplied: replay them with scale 1. Caching is a part of every policy,
-`cache`.
+The paper does not multiply sizes: replay with scale 1. Caching is the parameter `cache` of every
+policy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TITLE: Final = "the methods of Ellermann 2014"
 
 _PAPER: Final = "Ellermann 2014"
 _HEAD: Final = 16
-"""The bytes of a chunk's head: a link and a size, on the 64-bit machines of the time."""
+"""Bytes of a chunk's head: a link and a size, on the 64-bit machines of the time."""
 
 _READING: Final = (
     "One list in address order, coalesced at once, as in Kernighan & Ritchie's, which the paper "

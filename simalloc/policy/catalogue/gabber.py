@@ -1,4 +1,4 @@
-"""The mallocs of Bohra & Gabber 2001 (Hummingbird), each from its source where one was found."""
+"""The mallocs of Bohra & Gabber 2001 (Hummingbird), after their source code where found."""
 
 from __future__ import annotations
 

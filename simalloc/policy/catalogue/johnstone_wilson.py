@@ -1,6 +1,6 @@
 """The sixteen policies of Johnstone & Wilson 1998, tables 3 and 4, as the paper describes them.
 
-The printed tables fit other growth units than the text gives: see experiments/johnstone_wilson.
+The printed tables fit other growth units than those in the text: see experiments/johnstone_wilson.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The mallocs of today."""
+"""Today's mallocs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLE: Final = "allocators of today"
 
 
 def _row(name: str, description: HeapFamily, source: str, reading: str) -> Policy:
-    """Return a real malloc, whose constants are bytes."""
+    """Return the policy of a real malloc, whose constants are bytes."""
     return Policy(name, description, source, reading, groups=("real",), scale=1)
 
 

@@ -1,6 +1,6 @@
 """The allocators of Rezaei & Kavi 2016, figure 3 and the variants in the text.
 
-Sizes there are of 32-bit machines and not multiplied: replay them with scale 1.
+The paper's sizes are for 32-bit machines and not multiplied: replay with scale 1.
 """
 
 from __future__ import annotations

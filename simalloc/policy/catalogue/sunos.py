@@ -1,4 +1,4 @@
-"""The malloc of SunOS 4, the baseline of Johnstone & Wilson 1998 and a kin of Rezaei's trees."""
+"""The malloc of SunOS 4: baseline of Johnstone & Wilson 1998, and related to Rezaei's trees."""
 
 from __future__ import annotations
 

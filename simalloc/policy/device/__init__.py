@@ -1,4 +1,4 @@
-"""Descriptions of the caching allocators that deep-learning frameworks put before a device."""
+"""Descriptions of the caching allocators of deep-learning frameworks."""
 
 from simalloc.policy.device.arenas import Bfc, Extend, NoCache, OrtArena, RmmPool
 from simalloc.policy.device.base import UNLIMITED, Device

@@ -11,13 +11,13 @@ from simalloc.policy.device.base import GIB
 from simalloc.policy.parts import Value
 
 INTERVALS: Final = 16
-"""Intervals of sizes that can have divisions of their own: below 2 MiB, 2, 4 ... from 32 GiB on."""
+"""Number of size intervals with separate divisions: below 2 MiB, 2, 4 ... from 32 GiB on."""
 
 _PART: Final = re.compile(r"\s*([A-Za-z0-9_]+)\s*:\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
 _ENTRY: Final = re.compile(r"\s*(\d{1,100}|>)\s*:\s*(\d+)\s*")
 _RESERVE: Final = re.compile(r"\s*(\d+\.?\d*|\.\d+)([gG]?)\s*")
 _DIGITS: Final = 10
-"""Of a number of divisions, at most."""
+"""Maximum digits of a number of divisions."""
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "backend",
@@ -42,13 +42,13 @@ _ONLY: Final = {
     "backend": ("native", "is the driver's allocator, whose rules are not published"),
     "throw_on_cudamalloc_oom": ("False", "is not modelled"),
 }
-"""Their only accepted values, and the reason why other values are rejected."""
+"""Only accepted value of a setting, and the reason why other values are rejected."""
 
 
 def parse_settings(text: str) -> dict[str, Value]:
     """Return the settings of a text as parameters of `pytorch`.
 
-    Raises `PolicyError` for text of another form, unknown keys, and values that a key cannot take.
+    Raises `PolicyError` for text of another form, unknown keys and invalid values.
     """
     given: dict[str, Value] = {}
     at = 0
@@ -65,7 +65,7 @@ def parse_settings(text: str) -> dict[str, Value]:
 
 
 def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
-    """Return the parameter and value of one setting, None for one without effect here."""
+    """Return the parameter and value of one setting, or None if it has no effect here."""
     try:
         if key in {"max_split_size_mb", "max_non_split_rounding_mb", "large_segment_size_mb"}:
             return key, int(value)
@@ -78,7 +78,7 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
     except (ValueError, KeyError):
         raise PolicyError(f"settings {text!r}: {key} cannot be {value!r}") from None
     if key in {"roundup_power2_divisions", "expandable_segments_reserve"}:
-        return key, value  # the parameter reports errors in it
+        return key, value  # the parameter reports its own errors
     if key in _ONLY and value != _ONLY[key][0]:
         only, why = _ONLY[key]
         raise PolicyError(f"settings {text!r}: {key} {value} {why}; {key} takes {only}")
@@ -90,7 +90,7 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
 def range_length(reserve: str, total: int) -> int:
     """Return the length of a range of expandable segments on a device of `total` bytes.
 
-    It is the value of `expandable_segments_reserve`, and at most 9/8 of the device.
+    The length is the value of `expandable_segments_reserve`, and at most 9/8 of the device.
     """
     longest = -(-total * 9 // 8)
     if not reserve:
@@ -109,8 +109,9 @@ def range_length(reserve: str, total: int) -> int:
 def parse_divisions(text: str) -> tuple[int, ...]:
     """Return the divisions of each interval that `roundup_power2_divisions` names.
 
-    A plain number is for all. In a list an entry names an interval by its lower end in MiB; the
-    first also fills all smaller ones, and `>` all above the last one named.
+    A plain number applies to all intervals. In a list, an entry names an interval by its lower end
+    in MiB. The first entry also applies to all smaller intervals, and `>` to all above the last
+    named one.
     """
     if not text:
         return (0,) * INTERVALS

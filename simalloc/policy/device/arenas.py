@@ -1,4 +1,4 @@
-"""TensorFlow's BFC allocator, ONNX Runtime's arena, RAPIDS' pool, and no cache at all."""
+"""TensorFlow's BFC allocator, ONNX Runtime's arena, RAPIDS' pool, and direct allocation."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Bfc(Device):
 
     @property
     def limit(self) -> int:
-        """Maximum total of bytes to reserve."""
+        """Maximum total of reserved bytes."""
         return floor(self.fraction * self.capacity) if self.capacity else UNLIMITED
 
     @property
     def always_split(self) -> int:
-        """The bytes of a remainder that is always split off."""
+        """Minimum bytes of a remainder that is always split off."""
         return floor(self.split_fraction * self.limit) if self.split_fraction else 128 * MIB
 
     def _own_parameters(self) -> dict[str, int]:
@@ -56,7 +56,7 @@ class Bfc(Device):
 
 
 class Extend(Enum):
-    """Rule by which ONNX Runtime's arena extends (`arena_extend_strategy` 0 and 1)."""
+    """Rule by which ONNX Runtime's arena grows (`arena_extend_strategy` 0 and 1)."""
 
     NEXT_POWER_OF_TWO = "next-power-of-two"
     SAME_AS_REQUESTED = "same-as-requested"
@@ -64,7 +64,7 @@ class Extend(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class OrtArena(Device):
-    """ONNX Runtime's arena: BFC with other steps, without a distinction of streams."""
+    """ONNX Runtime's arena: BFC with other steps, without distinguishing streams."""
 
     family: ClassVar[str] = "ort arena"
     reference: ClassVar[str] = "device.regions:OrtArenaHeap"
@@ -86,7 +86,7 @@ class OrtArena(Device):
 
     @property
     def limit(self) -> int:
-        """Maximum total of bytes to reserve."""
+        """Maximum total of reserved bytes."""
         return self.available
 
     def _own_parameters(self) -> dict[str, int]:

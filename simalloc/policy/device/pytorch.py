@@ -1,4 +1,4 @@
-"""PyTorch's caching allocator: its settings, as parameters and as the text that PyTorch takes."""
+"""PyTorch's caching allocator: its settings, as parameters and as PyTorch's text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NO_LIMIT: Final = 2**63 - 1
 
 
 class PyTorchRules(NamedTuple):
-    """The settings as the rules need them; sizes in bytes, None without a limit."""
+    """The settings in the form that the rules need; sizes in bytes, None for no limit."""
 
     divisions: tuple[int, ...]
-    """Of a power of two, for each of 16 intervals of sizes; 0: none."""
+    """Number of divisions of a power of two, for each of 16 size intervals; 0 for no division."""
     max_split: int | None
     """Minimum size of blocks that are never split."""
     non_split_rounding: int
@@ -31,15 +31,15 @@ class PyTorchRules(NamedTuple):
     """Reserved bytes above which old blocks are returned to the device."""
     expandable: bool
     range: int
-    """Addresses of a range of expandable segments, before they are rounded up to whole pages."""
+    """Length of a range of expandable segments, before it is rounded up to whole pages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PyTorch(Device):
     """PyTorch's caching allocator of CUDA memory (2.15; earlier versions differ in limits).
 
-    Parameters have the names of `PYTORCH_ALLOC_CONF`; `settings` takes that text as it is, and
-    wins.
+    Parameters have the names of `PYTORCH_ALLOC_CONF`. `settings` is the text of that variable and
+    takes precedence.
     """
 
     family: ClassVar[str] = "pytorch"
@@ -83,16 +83,16 @@ class PyTorch(Device):
 
     @cached_property
     def resolved(self) -> PyTorch:
-        """The same with what `settings` says as parameters."""
+        """The same description with `settings` applied to the parameters."""
         given: dict[str, Value] = parse_settings(self.settings) if self.settings else {}
         if not given:
             return self
-        # Each value is of its field's type: parse_settings() has read it as that.
+        # parse_settings() has read each value with its field's type.
         return replace(self, settings="", **given)  # type: ignore[arg-type]
 
     @cached_property
     def rules(self) -> PyTorchRules:
-        """The rules by these settings; raises `PolicyError` for contradictory settings."""
+        """Rules of these settings; raises `PolicyError` for contradictory settings."""
         return self.resolved._own_rules()  # noqa: SLF001 - of another of this class
 
     def _own_parameters(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from simalloc.policy.parts import Coalescing, Count, Number, Overhead, Splitting
 
 
 class TreeFit(Enum):
-    """The chosen block of a tree: the lowest that fits, the smallest, or near the smallest."""
+    """Choice of a block in a tree: the lowest that fits, the smallest, or near the smallest."""
 
     FIRST = "first"
     BEST = "best"
@@ -22,7 +22,7 @@ class TreeFit(Enum):
 class AddressTrees(Splitting, HeapFamily):
     """Binary search trees of free blocks by address, which know the largest size of each subtree.
 
-    Rezaei & Kavi 2016. With several trees each has the blocks of a range of sizes.
+    Rezaei & Kavi 2016. If there are several trees, each contains the blocks of a range of sizes.
     """
 
     family: ClassVar[str] = "address trees"
@@ -30,7 +30,7 @@ class AddressTrees(Splitting, HeapFamily):
     is_slow: ClassVar[bool] = True
 
     node_words: ClassVar[int] = 6
-    """A free block holds a node: three links and three sizes."""
+    """Words of a free block's node: three links and three sizes."""
 
     fit: TreeFit
     trees: Annotated[int, Count(1, 1024)] = 1
@@ -48,10 +48,10 @@ class AddressTrees(Splitting, HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Return a word in front of each block for its size, and room for a node."""
+        """Overhead: a word in front of each block for its size, and space for a node."""
         return Overhead(header=self.word, alignment=self.word, minimum=self.node_words * self.word)
 
     @property
     def applied_overhead(self) -> Overhead:
-        """Return the overhead of a request; a block has room for a node also without headers."""
+        """Overhead of a request; a block has space for a node even without headers."""
         return super().applied_overhead.at_least(self.node_words * self.word)

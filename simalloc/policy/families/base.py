@@ -1,4 +1,4 @@
-"""The base classes of all families."""
+"""Base classes of all families."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -13,36 +13,43 @@ from simalloc.policy.parts import Aligning, Amount, Count, Extra, Granule, Overh
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """The base class of all descriptions: of heaps, of devices and of pools.
+    """Base class of the descriptions of heaps, devices and pools.
 
-    A description decides nothing by itself. `simalloc.heap` carries it out, once in plain Python
-    (`heap/reference`, the definition) and once in C. A heap has more parameters (`HeapFamily`);
-    here they have the values of an allocator without them.
+    A description contains no decisions. `simalloc.heap` implements it, once in plain Python
+    (`heap/reference`, the definition) and once in C. A heap has more parameters (`HeapFamily`).
+    Here these have the values of an allocator without them.
     """
 
     family: ClassVar[str]
-    """The family's name."""
+    """Name of the family."""
     reference: ClassVar[str] = ""
     """Module in `heap/reference/families` and class of the reference engine, as `module:Class`.
 
     Empty if the family has no reference engine, because it is compiled outside the package.
     """
     recordings: ClassVar[bool] = False
-    """True if the core is compared with recordings of the real code, not a reference engine."""
+    """True if the core is compared with recordings of the real code, not with a reference
+    engine.
+    """
     compiled: ClassVar[object] = None
-    """The capsule of a family that is compiled outside the package; None: the core has it."""
+    """Capsule of a family that is compiled outside the package, or None for a family of the
+    core.
+    """
     runner: ClassVar[str] = "online"
-    """The module in `heap` that runs it: event by event, or otherwise."""
+    """Name of the runner (`simalloc.heap.running.runners`)."""
     in_all: ClassVar[bool] = True
     """True if `all` includes policies of this family."""
     only_scale: ClassVar[int] = 0
-    """The one scale that it takes; 0: any."""
+    """Only scale at which the family runs, or 0 for any scale."""
     columns: ClassVar[tuple[str, ...]] = ()
-    """The optional columns of a trace that a placement depends on: only these are fed to it."""
+    """Optional columns of a trace that a placement depends on; only these are passed to the
+    family.
+    """
     writes_itself: ClassVar[bool] = False
     """True if the family reports its own writes: headers, tables, bytes cleared by calloc."""
     writes_objects: ClassVar[bool] = False
-    """True if it also reports the program's writes: objects begin anywhere in their blocks."""
+    """True if the family also reports the program's writes, because objects begin anywhere in
+    blocks."""
     stops_when_refused: ClassVar[bool] = False
     """True if a run ends with a refused request by default."""
     is_slow: ClassVar[bool] = False
@@ -50,7 +57,7 @@ class Family:
 
     @property
     def capacity(self) -> int:
-        """The bytes that the allocator can take from the system, unscaled; 0: any number."""
+        """Bytes that the allocator can take from the system, unscaled, or 0 if unlimited."""
         return 0
 
     @property
@@ -65,12 +72,12 @@ class Family:
 
     @property
     def quick(self) -> int:
-        """The bytes of the largest block that waits for a request of its size; 0: none waits."""
+        """Maximum bytes of a freed block that waits for a request of its size, or 0 for none."""
         return 0
 
     @property
     def cache(self) -> int:
-        """The number of larger blocks that wait to be coalesced."""
+        """Maximum number of larger blocks that wait to be coalesced."""
         return 0
 
     @property
@@ -80,22 +87,22 @@ class Family:
 
     @property
     def overhead(self) -> Overhead:
-        """The overhead of the allocator's own mechanism on a request."""
+        """Overhead of the allocator's own mechanism on a request."""
         return Overhead()
 
     @property
     def applied_overhead(self) -> Overhead:
-        """The overhead of a request."""
+        """Overhead of a request."""
         return Overhead()
 
     @property
     def payload(self) -> int:
-        """The scaled bytes of a block in front of what the program may write."""
+        """Scaled bytes of a block in front of the bytes that the program may write."""
         return 0
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The optional columns of a trace that a placement with these parameters depends on."""
+        """Optional columns of a trace that a placement with these parameters depends on."""
         return self.columns
 
     @property
@@ -104,50 +111,51 @@ class Family:
         return None
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return all parameters by the names that the core has for them, in plain values."""
+        """Return all parameters by the core's names, as plain values."""
         return HeapFamily().core_parameters()
 
     @property
     def library_bytes(self) -> int:
-        """The static memory of the malloc's library that is resident after one request.
+        """Static memory of the malloc's library that is resident after one request, in bytes.
 
-        It is the library's own data in whole pages, which no model of its heap counts. Of a malloc
-        that is part of the C library, and without mechanism, it is 0.
+        This memory is the library's own data in whole pages, which no model of its heap includes.
+        It is 0 for a malloc of the C library, and without mechanism.
         """
         return 0
 
     @property
     def core(self) -> str:
-        """The core's name of what carries the description out."""
+        """Name of the core's implementation."""
         return self.family
 
     def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
-        """Say whether what the C library allocates for each thread comes before the first event.
+        """Return whether the C library's allocations for threads precede the first event.
 
-        Where the program was recorded, or the log's tool sees it, that is among the events.
+        If the program was recorded, or if the log's tool sees these allocations, they are events of
+        the trace.
         """
         return "recorder" not in provenance and provenance.get("thread_blocks") is not True
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return the location of an object in the allocator's own terms."""
+        """Return the location of an object in the allocator's terms."""
         del region, number
         return str(offset)
 
     def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the columns of the allocator's own figures."""
+        """Return the columns of the allocator's own statistics."""
         return names
 
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
-        """Return the values of those columns after an event, which may have left an object."""
+        """Return the values of these columns after an event; `location` is None without object."""
         del location
         return list(figures.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeapFamily(Family):
-    """The base class of the descriptions of heaps. Sizes are in scaled bytes.
+    """Base class of the descriptions of heaps. Sizes are in scaled bytes.
 
     The parameters here are common to all heaps (docs/policies.md, Parts).
     """
@@ -189,7 +197,7 @@ class HeapFamily(Family):
     ] = False
 
     def __post_init__(self) -> None:
-        family: Any = type(self)  # can be hashed, as not all of its instances can
+        family: Any = type(self)  # a class can be hashed, but not each of its instances
         for name, kind in parameter_ranges(family).items():
             kind.check(name, getattr(self, name))
         by_hand = [
@@ -204,29 +212,29 @@ class HeapFamily(Family):
 
     @property
     def overhead(self) -> Overhead:
-        """The overhead of the allocator's own mechanism: here, boundary tags.
+        """Overhead of the allocator's own mechanism: by default, boundary tags.
 
-        Knuth 1973, 2.5: a word in front of the block and one behind it, and blocks of at least two
-        words for the links of a list.
+        Knuth 1973, 2.5: a word in front of the block and one behind it, and blocks of at least four
+        words, with space for the links of a list.
         """
         word = self.word
         return Overhead(header=word, footer=word, alignment=2 * word, minimum=4 * word)
 
     @property
     def applied_overhead(self) -> Overhead:
-        """The overhead of a request: the allocator's own with `mechanism`, or the parameters'."""
+        """Overhead of a request: the allocator's own with `mechanism`, or the parameters'."""
         if self.mechanism:
             return self.overhead
         return Overhead(self.header, self.footer, self.alignment, self.minimum)
 
     @property
     def payload(self) -> int:
-        """The scaled bytes of a block in front of what the program may write."""
+        """Scaled bytes of a block in front of the bytes that the program may write."""
         return self.applied_overhead.header
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The optional columns of a trace that a placement with these parameters depends on."""
+        """Optional columns of a trace that a placement with these parameters depends on."""
         return (*self.columns, *(["alignment"] if self.memalign else []))
 
     @property
@@ -239,10 +247,10 @@ class HeapFamily(Family):
         return self.cutting(given["growth"], given.get("minimum_split", 1)) if self.cuts else None
 
     def cutting(self, grain: int, least: int = 1) -> Aligning:
-        """Return the alignment rule of blocks that are cut anywhere; no remainder is below `least`.
+        """Return the alignment rule of blocks that are cut at any byte.
 
-        The growth of the heap, and the size of everything else that blocks are cut from, is a
-        multiple of `grain`.
+        No remainder is smaller than `least`. Each growth of the heap, and each other area from
+        which blocks are cut, is a multiple of `grain`.
         """
         added = self.applied_overhead
         least = max(least, added.minimum)
@@ -273,13 +281,13 @@ class HeapFamily(Family):
 
 @cache
 def parameter_types(family: Any) -> dict[str, Any]:
-    """Return the type of each parameter, the family's own before those shared with others."""
+    """Return the type of each parameter; the family's own parameters precede shared ones."""
     return {name: hint for name, hint, _ in _hints(family)}
 
 
 @cache
 def shared_defaults(family: Any) -> dict[str, Any]:
-    """Return the defaults of the parameters that a family shares with others."""
+    """Return the defaults of the parameters that a family shares with other families."""
     shared = {name for base in family.__mro__[1:] for name in vars(base).get("__annotations__", {})}
     return {part.name: part.default for part in fields(family) if part.name in shared}
 
@@ -309,7 +317,7 @@ def parameter_meanings(family: Any) -> dict[str, str]:
 
 @cache
 def _hints(family: Any) -> list[tuple[str, Any, tuple[object, ...]]]:
-    """Return name, type and annotations of each parameter; looking them up takes a millisecond."""
+    """Return name, type and annotations of each parameter; cached, because this takes 1 ms."""
     full = get_type_hints(family, include_extras=True)
     shared = shared_defaults(family)
     names = [part.name for part in fields(family)]
@@ -318,6 +326,6 @@ def _hints(family: Any) -> list[tuple[str, Any, tuple[object, ...]]]:
 
 
 def _taken_apart(hint: Any) -> tuple[Any, tuple[object, ...]]:
-    """Return the type and the annotations, if any, of a type that may be `Annotated`."""
+    """Return the type and the annotations of a type that may be `Annotated`."""
     extras = getattr(hint, "__metadata__", ())
     return (hint.__origin__ if extras else hint), extras

@@ -10,7 +10,7 @@ from simalloc.policy.parts import MAX_UNIT, Aligning, Order, PowerOfTwo
 
 @dataclass(frozen=True)
 class BinaryBuddy(HeapFamily):
-    """Blocks of 2**N bytes, halved on demand and merged with their buddies at once."""
+    """Blocks of 2**N bytes, halved on demand and merged with their buddies immediately."""
 
     family: ClassVar[str] = "binary buddy"
     reference: ClassVar[str] = "binary_buddy:BinaryBuddyHeap"
@@ -26,7 +26,7 @@ class BinaryBuddy(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By nature: a block lies at a multiple of its size."""
+        """Rule for requested alignments: a block's address is a multiple of its size."""
         return Aligning(
             guaranteed=gcd(self.applied_overhead.alignment, MAX_UNIT), natural_limit=MAX_UNIT
         )

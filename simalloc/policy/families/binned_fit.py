@@ -9,7 +9,7 @@ from simalloc.policy.parts import Overhead, Splitting, Unit
 
 
 class LastRemainder(Enum):
-    """Requests that may be cut from the remainder of the latest split before other free blocks."""
+    """Requests that may be served from the remainder of the latest split before other blocks."""
 
     NONE = "none"
     SMALL = "small"
@@ -20,8 +20,8 @@ class LastRemainder(Enum):
 class BinnedFit(Splitting, HeapFamily):
     """Best fit through bins of free blocks, oldest first among equals; immediate coalescing.
 
-    The block at the end of the heap is used only when no other fits (the wilderness), and the
-    remainder of the latest split may be preferred over a better fit.
+    The block at the end of the heap (the wilderness) is used only if no other block fits. The
+    remainder of the latest split may be preferred to a better fit.
     """
 
     family: ClassVar[str] = "binned fit"
@@ -36,5 +36,5 @@ class BinnedFit(Splitting, HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """One word for the size; the word behind it is there in free blocks only (Lea 2.6.0)."""
+        """Overhead: a word for the size; only free blocks use the word behind them (Lea 2.6.0)."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)

@@ -9,7 +9,7 @@ from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Positive, PowerOfT
 
 @dataclass(frozen=True)
 class BwGc(HeapFamily):
-    """Frees are ignored: an object is garbage from then on, until a collection gives it back."""
+    """Frees are ignored: a freed object stays garbage until a collection reclaims it."""
 
     family: ClassVar[str] = "bw-gc"
     reference: ClassVar[str] = "bw_gc:BwGcHeap"
@@ -34,5 +34,5 @@ class BwGc(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """A byte behind each object, so that a pointer to its end belongs to it."""
+        """Overhead: a byte behind each object, so that a pointer to its end belongs to it."""
         return Overhead(footer=1)

@@ -12,14 +12,14 @@ class Machine(Enum):
     """The machine that decides the header of a block."""
 
     M68K = "68k"
-    """One word."""
+    """One word per header."""
     SPARC = "sparc"
-    """Two words; the second fills up to the alignment of a double."""
+    """Two words per header; the second pads to the alignment of a double."""
 
 
 @dataclass(frozen=True)
 class Cartesian(HeapFamily):
-    """Better fit through a Cartesian tree, larger blocks higher up, left to right by address."""
+    """Better fit in a Cartesian tree: larger blocks are higher, lower addresses are to the left."""
 
     family: ClassVar[str] = "cartesian tree"
     reference: ClassVar[str] = "cartesian:CartesianHeap"
@@ -33,6 +33,6 @@ class Cartesian(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """One word for the size, on a SPARC padded to two."""
+        """Overhead: a word for the size, padded to two words on SPARC."""
         unit = self.word * (2 if self.machine is Machine.SPARC else 1)
         return Overhead(header=unit, alignment=unit, minimum=2 * unit)

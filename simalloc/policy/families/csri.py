@@ -1,4 +1,4 @@
-"""CSRI malloc, Moraes', of the University of Toronto."""
+"""CSRI malloc by Moraes, University of Toronto."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -23,20 +23,20 @@ class Csri(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """A tag word in front and one behind, and two links in a free block."""
+        """Overhead: a tag word in front and one behind, and two links in a free block."""
         word = self.word
         return Overhead(header=word, footer=word, alignment=word, minimum=4 * word)
 
     @property
     def growth_unit(self) -> int:
-        """Bytes; the heap grows by multiples."""
+        """Unit of the heap's growth in bytes."""
         return self.growth or 1024 * self.word
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Give the growth in bytes."""
+        """Return the parameters by the core's names, with the growth in bytes."""
         return super().core_parameters() | {"growth": self.growth_unit}
 
     @property
     def aligning(self) -> Aligning:
-        """A larger block is taken, and its excess is freed."""
+        """Rule for requested alignments: a larger block is taken, and its excess is freed."""
         return self.cutting(self.growth_unit, self.minimum_split)

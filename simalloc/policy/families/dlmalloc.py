@@ -25,5 +25,5 @@ class Dlmalloc(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """One word for the size; the word behind it is there in free blocks only."""
+        """Overhead: a word for the size; only free blocks use the word behind them."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)

@@ -1,4 +1,4 @@
-"""GNU malloc, Haertel's, of 1993 and 1995."""
+"""GNU malloc by Haertel, of 1993 and 1995."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -9,7 +9,7 @@ from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 @dataclass(frozen=True)
 class Gnu(HeapFamily):
-    """Pages by next fit; small objects in fragments of a power of two, a page for each size."""
+    """Pages by next fit; small objects in fragments of a power of two, one size per page."""
 
     family: ClassVar[str] = "gnu"
     reference: ClassVar[str] = "gnu:GnuHeap"
@@ -25,15 +25,15 @@ class Gnu(HeapFamily):
 
     @property
     def smallest_fragment(self) -> int:
-        """The size of the smallest fragment: two words, as a free one has two links."""
+        """Size of the smallest fragment: two words, for the two links of a free fragment."""
         return 2 * self.word
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing: fragments have neither header nor footer."""
+        """No overhead: fragments have neither header nor footer."""
         return Overhead()
 
     @property
     def aligning(self) -> Aligning:
-        """Blocks are aligned by nature up to a page; above, more pages are taken and freed."""
+        """Rule for requested alignments: natural up to a page, and above by extra pages."""
         return Aligning.by_pages(self.applied_overhead.alignment, self.page)

@@ -9,7 +9,7 @@ from simalloc.policy.parts import Count, Overhead, Unit
 
 @dataclass(frozen=True)
 class Gxx(HeapFamily):
-    """Freed blocks wait on a list, then in bins, and merge only when nothing else is left."""
+    """Freed blocks wait on a list, then in bins, and merge only if no other block fits."""
 
     family: ClassVar[str] = "g++"
     reference: ClassVar[str] = "gxx:GxxHeap"
@@ -24,5 +24,5 @@ class Gxx(HeapFamily):
 
     @property
     def large_overhead(self) -> Overhead:
-        """The overhead of a block in the bins."""
+        """Overhead of a block in the bins."""
         return self.applied_overhead

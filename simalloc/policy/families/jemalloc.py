@@ -17,18 +17,18 @@ _Slots = Annotated[int, Count(1, 8191)]
 _SPAN: Final = re.compile(r"(\d{1,18})-(\d{1,18}):(\d{1,18})")
 _MAX_SPANS: Final = 8
 _MAX_OF_CLASS: Final = 8191
-"""The most objects that a cache holds of a class; slabs never have as many pages."""
+"""Maximum number of objects of a class in a cache; slabs always have fewer pages."""
 
 SMALLEST_LARGE: Final = 16 * 1024
-"""Smaller objects come out of slabs."""
+"""Smallest size of objects that are not allocated from slabs."""
 MAX_ARENAS: Final = 4094
-"""More arenas than this are never made, whatever the options."""
+"""Maximum number of arenas, whatever the options."""
 MAX_CACHED_SIZE: Final = 32 * 1024
-"""The largest objects that caches of 5.3.1 hold."""
+"""Largest object in the caches of 5.3.1."""
 
 
 class Span(NamedTuple):
-    """Sizes whose classes an option gives something of their own."""
+    """A range of sizes whose classes get a value of their own from an option."""
 
     first: int
     last: int
@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 
 def _spans(name: str, text: str) -> tuple[Span, ...]:
-    """Return the spans in an option such as `1-4096:17|100-200:1`, as jemalloc reads it."""
+    """Return the spans of an option such as `1-4096:17|100-200:1`, as jemalloc reads it."""
     found = [_SPAN.fullmatch(part) for part in text.split("|")] if text else []
     spans = [Span(*map(int, match.groups())) for match in found if match]
     if len(spans) < len(found) or len(spans) > _MAX_SPANS or any(a > b for a, b, _ in spans):
@@ -57,7 +57,7 @@ class Version(Enum):
 
 
 def _within(limit: int, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Return spans with sizes of at most a limit only, and with what can be given."""
+    """Return the spans cut to sizes and values within the limits."""
     return tuple(
         Span(first, min(last, limit), min(value, _MAX_OF_CLASS))
         for first, last, value in spans
@@ -66,7 +66,7 @@ def _within(limit: int, spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
-    """Return an option as the core takes it: `_MAX_SPANS` numbers, 0 for an unused one."""
+    """Return an option in the core's form: `_MAX_SPANS` numbers, 0 for an unused span."""
     numbers = [first | last << 16 | (value + 1) << 32 for first, last, value in spans]
     numbers += [0] * (_MAX_SPANS - len(numbers))
     return {f"{name}[{i}]": number for i, number in enumerate(numbers)}
@@ -74,7 +74,7 @@ def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
 
 @dataclass(frozen=True)
 class Jemalloc(HeapFamily):
-    """Slabs and extents of pages in arenas, behind caches that belong to threads.
+    """Slabs and extents of pages in arenas, behind thread caches.
 
     The parameters have the names of jemalloc's own options.
     """
@@ -194,23 +194,23 @@ class Jemalloc(HeapFamily):
 
     @property
     def slab_pages(self) -> tuple[Span, ...]:
-        """The pages of slabs, for the classes of these sizes; of several spans the last counts."""
+        """Pages of slabs by span of sizes; the last span of a class decides."""
         return _within(SMALLEST_LARGE, _spans("slab_sizes", self.slab_sizes))
 
     @property
     def max_cached(self) -> tuple[Span, ...]:
-        """Maximum number of cached objects of the classes of these sizes; the last span decides."""
+        """Maximum number of cached objects by span of sizes; the last span of a class decides."""
         spans = _spans("tcache_ncached_max", self.tcache_ncached_max)
         return _within(MAX_CACHED_SIZE, spans) if self.is_5_3_1 else ()
 
     @property
     def library_bytes(self) -> int:
-        """The data of libjemalloc.so.2 (Debian), of both releases."""
+        """Data of Debian's libjemalloc.so.2, the same in both releases."""
         return 68 << 10 if self.mechanism else 0
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing is added to an object: all tables lie apart."""
+        """No overhead: all tables are outside the objects."""
         return Overhead()
 
     @property
@@ -220,7 +220,7 @@ class Jemalloc(HeapFamily):
 
     @property
     def page_multiples(self) -> bool:
-        """True if large objects are rounded up to pages only."""
+        """True if large objects are rounded up to whole pages only."""
         return self.is_5_3_1 and self.disable_large_size_classes
 
     @property
@@ -230,7 +230,7 @@ class Jemalloc(HeapFamily):
 
     @property
     def arenas(self) -> int:
-        """Number of arenas that threads are spread over."""
+        """Number of arenas over which threads are spread."""
         return min(self.narenas or (4 * self.cores if self.cores > 1 else 1), MAX_ARENAS)
 
     @property
@@ -240,7 +240,7 @@ class Jemalloc(HeapFamily):
 
     @property
     def largest_cached(self) -> int:
-        """The option `tcache_max` as it is taken."""
+        """The option `tcache_max`, cut to the release's limit."""
         return (
             min(self.tcache_max, MAX_CACHED_SIZE)
             if self.is_5_3_1
@@ -248,18 +248,18 @@ class Jemalloc(HeapFamily):
         )
 
     def seeds(self) -> tuple[int, int, int]:
-        """Return the seeds of the random numbers of threads, of dirty and of muzzy decays."""
+        """Return the seeds of the random numbers of threads, of dirty decay and of muzzy decay."""
         recorded = _RECORDED_SEEDS[self.version]
         given = (self.seed, self.dirty_seed, self.muzzy_seed)
         thread, dirty, muzzy = (own or other for own, other in zip(given, recorded, strict=True))
         return thread, dirty, muzzy
 
     def spell_location(self, region: int, number: int, offset: float) -> str:  # noqa: ARG002
-        """Return a place as mapping, counted from 0, and offset in it."""
+        """Return a location as mapping, counted from 0, and offset in it."""
         return f"{number}:{offset}"
 
     def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the mapping and the offset of an object before what jemalloc reports."""
+        """Return the columns: mapping and offset of an object, then jemalloc's statistics."""
         return ["map", "offset", *names]
 
     def spell_figures(
@@ -270,7 +270,7 @@ class Jemalloc(HeapFamily):
         return [*place, *figures.values()]
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return the parameters as the core takes them: seeds in full, -1 as the largest number."""
+        """Return the parameters in the core's form: explicit seeds, -1 as the largest number."""
         thread, dirty, muzzy = self.seeds()
         mask = (1 << 64) - 1
         given = super().core_parameters()
@@ -293,4 +293,4 @@ _RECORDED_SEEDS = {
     Version.V5_3_0: (0x7FFFF7CD2B78, 0x7FFFEDA11F88, 0x7FFFEDA12680),
     Version.V5_3_1: (0x7FFFF7CD2B88, 0x7FFFEDA12560, 0x7FFFEDA12C58),
 }
-"""The addresses that jemalloc takes its seeds from, in a process without address randomisation."""
+"""Addresses from which jemalloc takes its seeds in a process without address randomisation."""

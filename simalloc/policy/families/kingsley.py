@@ -12,9 +12,9 @@ class Variant(Enum):
     """Release of the allocator."""
 
     BSD_4_2 = "4.2bsd"
-    """As of September 1983."""
+    """Version of September 1983."""
     BSD_4_4 = "4.4bsd"
-    """As from November 1984 on, with pages."""
+    """Version of November 1984 and later, with pages."""
 
 
 @dataclass(frozen=True)
@@ -31,5 +31,5 @@ class Kingsley(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """A word in front of each block says which list it belongs to."""
+        """Overhead: a word in front of each block, which identifies its list."""
         return Overhead(header=self.word)

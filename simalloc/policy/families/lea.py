@@ -9,7 +9,7 @@ from simalloc.policy.parts import Amount, Overhead, Unit
 
 @dataclass(frozen=True)
 class Lea(HeapFamily):
-    """Best fit through bins, a last remainder that is tried first, and a top that can fall."""
+    """Best fit through bins, a last remainder that is tried first, and a top that can shrink."""
 
     family: ClassVar[str] = "lea"
     reference: ClassVar[str] = "lea:LeaHeap"
@@ -25,5 +25,5 @@ class Lea(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """One word for the size; the word behind it is there in free blocks only."""
+        """Overhead: a word for the size; only free blocks use the word behind them."""
         return Overhead(header=self.word, alignment=2 * self.word, minimum=4 * self.word)

@@ -1,4 +1,4 @@
-"""mimalloc, of two releases."""
+"""mimalloc, in two releases."""
 
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -15,7 +15,7 @@ _HUGE_PAGE: Final = 2 * _MIB
 _CHUNK: Final = 32 * _MIB
 
 Milliseconds = Annotated[int, Duration(0, 1 << 32)]
-"""A delay; 0: none."""
+"""A delay in milliseconds; 0 for no delay."""
 
 
 class MimallocVersion(Enum):
@@ -37,7 +37,7 @@ _OF_2: Final = frozenset(
         "reserve_os_memory",
     }
 )
-"""The parameters of 2.0.9 alone."""
+"""Options of 2.0.9 only."""
 
 _OF_3: Final = frozenset(
     {
@@ -64,11 +64,11 @@ _OF_3: Final = frozenset(
 
 
 class ReclaimOnFree(Enum):
-    """Condition on which a thread reclaims a page without an owner in which it frees a block."""
+    """Condition on which a free in an abandoned page makes the freeing thread the page's owner."""
 
     NEVER = "-1"
     OWN = "0"
-    """If it was the page's latest owner."""
+    """If the thread was the page's latest owner."""
     ANY = "1"
     """Also if more than a quarter of the page is free."""
 
@@ -186,12 +186,12 @@ class Mimalloc(HeapFamily):
 
     @property
     def core(self) -> str:
-        """The two releases have little more in common than the sizes of blocks."""
+        """Name of the core's implementation; the releases share little but block sizes."""
         return f"mimalloc {self.version.value[0]}"
 
     @property
     def library_bytes(self) -> int:
-        """The data of libmimalloc.so (Debian)."""
+        """Data of Debian's libmimalloc.so."""
         data = 28 << 10 if self.version is MimallocVersion.V2_0_9 else 64 << 10
         return data if self.mechanism else 0
 
@@ -202,11 +202,11 @@ class Mimalloc(HeapFamily):
 
     @property
     def purge_unit(self) -> int:
-        """The bytes that 3.6.0 purges together, if all of them wait for it."""
+        """Bytes that 3.6.0 purges together, if all of them are scheduled."""
         return self.arena_purge_min_size or (_HUGE_PAGE if self.allow_thp == 2 else _SLICE)
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return the parameters of the version's core."""
+        """Return the parameters of the release's core."""
         given = super().core_parameters() | {"purge_unit": self.purge_unit}
         is_old = self.version is MimallocVersion.V2_0_9
         foreign = _OF_3 | {"purge_unit"} if is_old else _OF_2 | {"arena_purge_min_size"}

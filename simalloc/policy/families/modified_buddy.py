@@ -1,4 +1,4 @@
-"""The modified binary buddy of Bell Labs."""
+"""Bell Labs' modified binary buddy."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -25,5 +25,5 @@ class ModifiedBuddy(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """A word in front, for the size and whether the block is free."""
+        """Overhead: a word in front, for the size and the free flag."""
         return Overhead(header=self.word)

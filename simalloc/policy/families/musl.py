@@ -10,7 +10,7 @@ from simalloc.policy.parts import Overhead
 
 @dataclass(frozen=True)
 class Musl(HeapFamily):
-    """Groups of up to 32 slots of a class; small groups lie in slots of larger ones."""
+    """Groups of up to 32 slots of a class; small groups are located in slots of larger classes."""
 
     family: ClassVar[str] = "musl"
     reference: ClassVar[str] = "musl.musl:MuslHeap"
@@ -28,11 +28,11 @@ class Musl(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing that is the same for all: a block is a slot."""
+        """No fixed overhead: a block is a slot."""
         return Overhead()
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return `MAP:OFFSET`: the number of the mapping, and where in it the object begins."""
+        """Return `MAP:OFFSET`: the number of the mapping, and the object's offset in it."""
         del number
         return f"{region}:{offset}"
 
@@ -43,6 +43,6 @@ class Musl(HeapFamily):
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
-        """Return the values of those columns after an event."""
+        """Return the values of these columns after an event."""
         where = ("-", "-") if location is None else (location[0], location[2])
         return (*where, *figures.values())

@@ -1,4 +1,4 @@
-"""The clairvoyant: it knows the whole trace before it places anything."""
+"""Offline placement, which knows the whole trace before it places an object."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,12 +9,12 @@ from simalloc.policy.families.base import HeapFamily
 
 @dataclass(frozen=True)
 class Offline(HeapFamily):
-    """A placement found for the whole trace; `simalloc.bound` finds it."""
+    """A placement for the whole trace, computed by `simalloc.bound`."""
 
     family: ClassVar[str] = "offline"
     runner: ClassVar[str] = "offline"
     reference: ClassVar[str] = ""
-    """It places no object after the other; its definition is `simalloc.bound.reference`."""
+    """Objects are not placed one by one; the definition is `simalloc.bound.reference`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""PhK malloc, FreeBSD's from 1995 on."""
+"""PhK malloc, the malloc of FreeBSD since 1995."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,19 +10,19 @@ from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 
 class PageOrder(Enum):
-    """Place at which a page that has a free chunk again enters the list of its size."""
+    """Position at which a page that again has a free chunk enters the list of its size."""
 
     ALMOST = "almost"
-    """As in the original: one page before the place that its address has."""
+    """One page before the place of its address, as in the original."""
     ADDRESS = "address"
-    """The place of its address."""
+    """At the place of its address."""
     NEWEST = "newest"
-    """In front."""
+    """At the front."""
 
 
 @dataclass(frozen=True)
 class Phk(HeapFamily):
-    """Pages by first fit; small objects in chunks of a power of two, a page for each size."""
+    """Pages by first fit; small objects in chunks of a power of two, one size per page."""
 
     family: ClassVar[str] = "phk"
     reference: ClassVar[str] = "phk:PhkHeap"
@@ -49,10 +49,10 @@ class Phk(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing: chunks have neither header nor footer."""
+        """No overhead: chunks have neither header nor footer."""
         return Overhead()
 
     @property
     def aligning(self) -> Aligning:
-        """Blocks are aligned by nature up to a page; above, more pages are taken and freed."""
+        """Rule for requested alignments: natural up to a page, and above by extra pages."""
         return Aligning.by_pages(self.applied_overhead.alignment, self.page)

@@ -1,4 +1,4 @@
-"""Static planners of compilers and runtimes: they know the lifetime of every buffer."""
+"""Static planners of compilers and runtimes, which know the lifetime of every buffer."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from simalloc.policy.families.offline import Offline
 
 
 class PlannerRule(Enum):
-    """The planner whose rule is applied; `simalloc.bound.planners` carries it out."""
+    """Planner whose rule is applied; `simalloc.bound.planners` implements it."""
 
     TFLITE_MICRO = "tflite-micro"
     TFLITE_GPU_SIZE = "tflite-gpu-size"

@@ -1,4 +1,4 @@
-"""glibc's malloc, of several versions."""
+"""glibc's malloc, in several versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Auto, Count, CountOrAuto, Overhead, Range, RangeOrAuto
 
 HEAP: Final = 64 << 20
-"""The address space of one heap of an arena; glibc's HEAP_MAX_SIZE."""
+"""Address space of one heap of an arena; glibc's HEAP_MAX_SIZE."""
 
 _DEFAULT_AMOUNT: Final = 128 * 1024
 """Initial bytes of top_pad, trim_threshold and mmap_threshold."""
@@ -19,11 +19,11 @@ _DEFAULT_AMOUNT: Final = 128 * 1024
 _DEFAULT_MMAP_MAX: Final = 65536
 
 Tunable = Annotated[int | Auto, RangeOrAuto(0, 1 << 40)]
-"""A setting that may be left to glibc."""
+"""A tunable that may be left to glibc."""
 
 
 class GlibcVersion(Enum):
-    """A release of glibc; those between two of them differ from both in little."""
+    """A release of glibc. Releases between two of these differ little from both."""
 
     GLIBC_2_36 = "2.36"
     GLIBC_2_41 = "2.41"
@@ -32,12 +32,12 @@ class GlibcVersion(Enum):
 
     @property
     def number(self) -> tuple[int, ...]:
-        """The version as it is compared: 2.41 is (2, 41)."""
+        """Version as a tuple for comparison: 2.41 is (2, 41)."""
         return tuple(map(int, self.value.split(".")))
 
 
 class ThreadBlocks(Enum):
-    """Presence of the blocks that creating threads allocates, before the first event."""
+    """Presence of the blocks that the creation of threads allocates before the first event."""
 
     AUTO = "auto"
     ON = "on"
@@ -46,7 +46,7 @@ class ThreadBlocks(Enum):
 
 @dataclass(frozen=True)
 class Ptmalloc(HeapFamily):
-    """Arenas of bins and a top, under a cache for each thread."""
+    """Arenas of bins and a top, below a cache for each thread."""
 
     family: ClassVar[str] = "ptmalloc"
     reference: ClassVar[str] = "ptmalloc.ptmalloc:PtmallocHeap"
@@ -106,21 +106,24 @@ class Ptmalloc(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """One word for the size; the word behind it is there in free blocks only."""
+        """Overhead: a word for the size; only free blocks use the word behind them."""
         return Overhead(header=self.word, alignment=16, minimum=4 * self.word)
 
     @property
     def aligning(self) -> Aligning:
-        """A larger block is taken, and its excess is freed; independent of `memalign`."""
+        """Rule for requested alignments: a larger block is taken, and its excess is freed.
+
+        The rule is independent of `memalign`.
+        """
         return self.cutting(self.growth)
 
     @property
     def payload(self) -> int:
-        """Two words: the object also has the first word of the block above."""
+        """Two words; the object also uses the first word of the block above."""
         return 2 * self.word if self.mechanism else super().payload
 
     def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
-        """Say whether the main thread allocates a block for each other one before all events."""
+        """Return whether the main thread allocates a block per other thread before all events."""
         if self.thread_blocks is ThreadBlocks.AUTO:
             return self.mechanism and super().allocates_for_threads(provenance)
         return self.thread_blocks is ThreadBlocks.ON
@@ -135,27 +138,27 @@ class Ptmalloc(HeapFamily):
         return max(self.arena_test + 1, 8 * self.cores)
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return all parameters by the names that the core has for them, in plain values."""
+        """Return all parameters by the core's names, as plain values."""
         given = super().core_parameters() | self.resolved | {"most_arenas": self.most_arenas}
         del given["thread_blocks"]
         return given
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return `ARENA:OFFSET`, with the number of a later heap `ARENA.HEAP:OFFSET`; m: mapped."""
+        """Return `ARENA:OFFSET`, `ARENA.HEAP:OFFSET` in a later heap, or `m` if mapped."""
         if region < 0:
             return "m"
         return f"{region}.{number}:{offset}" if number else f"{region}:{offset}"
 
     def since(self, minor: int) -> bool:
-        """Say whether the version is glibc 2.`minor` or a later one."""
+        """Return whether the version is glibc 2.`minor` or later."""
         return self.version.number >= (2, minor)
 
     @property
     def resolved(self) -> dict[str, int]:
-        """The tunables that may be left to glibc, as they are at first.
+        """Initial values of the tunables that may be left to glibc.
 
-        `adjusts` says whether freeing mapped blocks changes the thresholds: it does if none of four
-        tunables is given. `tcache_max` and `mxfast` are sizes of blocks.
+        `adjusts` is 1 if freeing mapped blocks changes the thresholds, which requires that none of
+        four tunables is given. `tcache_max` and `mxfast` are block sizes.
         """
         word = self.word
         amounts = ("top_pad", "trim_threshold", "mmap_threshold")
@@ -173,5 +176,5 @@ class Ptmalloc(HeapFamily):
 
 
 def _or(value: int | Auto, default: int) -> int:
-    """Return a tunable's value, or its default if it is left to glibc."""
+    """Return a tunable's value, or its default if left to glibc."""
     return default if isinstance(value, Auto) else value

@@ -1,4 +1,4 @@
-"""pymalloc, Python's own allocator of small blocks, over another one."""
+"""pymalloc, Python's own allocator of small blocks, over another allocator."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from simalloc.policy.parts import Overhead, Range
 
 
 class PythonVersion(Enum):
-    """The first of the releases of CPython that have the same rules."""
+    """The first of the CPython releases with the same rules."""
 
     V3_8 = "3.8"
-    """3.7 and 3.8: small pools and arenas, and every arena that is wholly free goes back."""
+    """3.7 and 3.8: small pools and arenas; every entirely free arena is unmapped."""
     V3_9 = "3.9"
     """The last arena is kept."""
     V3_11 = "3.11"
-    """Pools and arenas are four times as large, arenas at any page."""
+    """Pools and arenas are four times as large; an arena begins at any page."""
     V3_12 = "3.12"
-    """As 3.11."""
+    """Same rules as 3.11."""
     V3_13 = "3.13"
-    """As 3.11, where threads take turns (no free-threaded build)."""
+    """Same rules as 3.11, if threads take turns (no free-threaded build)."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Pymalloc(HeapFamily):
 
     @cached_property
     def lower(self) -> HeapFamily:
-        """The description of the allocator below, with headers if there are any here."""
+        """Description of the allocator below, with headers if `mechanism` is set."""
         from simalloc.policy import find_policy  # noqa: PLC0415 - the catalogue has this one, too
 
         description = find_policy(self.below).description
@@ -69,17 +69,17 @@ class Pymalloc(HeapFamily):
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The columns that the allocator below depends on."""
+        """Columns that the allocator below depends on."""
         return self.lower.columns
 
     @property
     def core(self) -> str:
-        """The core's name of the allocator below."""
+        """Name of the core's implementation of the allocator below."""
         return self.lower.core
 
     @property
     def pool(self) -> int:
-        """The bytes of a pool; an arena has 64 times as many."""
+        """Bytes of a pool; an arena has 64 times as many."""
         is_old = self.version in {PythonVersion.V3_8, PythonVersion.V3_9}
         return 4096 if is_old else 16384
 
@@ -90,27 +90,27 @@ class Pymalloc(HeapFamily):
 
     @property
     def least(self) -> int:
-        """The least request that pools serve."""
+        """Minimum request that pools serve, in bytes."""
         return 2 if self.zero_as_one else 1
 
     @property
     def applied_overhead(self) -> Overhead:
-        """Nothing: what the allocator below adds, it adds to the requests that it gets."""
+        """No overhead: the allocator below adds its overhead to the requests that it gets."""
         return Overhead()
 
     @property
     def payload(self) -> int:
-        """The same as of the allocator below, which has the headers."""
+        """Payload offset of the allocator below, which adds the headers."""
         return self.lower.payload
 
     @property
     def library_bytes(self) -> int:
-        """The data of the library of the allocator below."""
+        """Data of the library of the allocator below."""
         return self.lower.library_bytes
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns that the allocator below depends on with its parameters."""
+        """Columns that the allocator below depends on, with its parameters."""
         return self.lower.read_columns
 
     def core_parameters(self) -> dict[str, int | str]:
@@ -125,5 +125,5 @@ class Pymalloc(HeapFamily):
         }
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return an arena and an offset in it; - for what the allocator below serves."""
+        """Return the arena and the offset in it, or `-` for an object of the allocator below."""
         return f"{number}:{offset}" if region < 0 else "-"

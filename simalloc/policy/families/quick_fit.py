@@ -9,7 +9,7 @@ from simalloc.policy.parts import Overhead, Range, Unit
 
 @dataclass(frozen=True)
 class QuickFit(Gxx):
-    """Exact lists of small cells that are cut from an area; larger blocks are G++'s."""
+    """Exact lists of small cells that are cut from an area; G++'s malloc serves larger blocks."""
 
     family: ClassVar[str] = "quick fit"
     reference: ClassVar[str] = "quick_fit:QuickFitHeap"
@@ -19,15 +19,15 @@ class QuickFit(Gxx):
 
     @property
     def overhead(self) -> Overhead:
-        """One word for the size of a cell."""
+        """Overhead: a word for the size of a cell."""
         return Overhead(header=self.word, alignment=self.word, minimum=2 * self.word)
 
     @property
     def large_overhead(self) -> Overhead:
-        """The overhead of a block in the bins; with a mechanism, G++'s tags."""
+        """Overhead of a block in the bins; with a mechanism, G++'s tags."""
         return super(Gxx, self).overhead if self.mechanism else self.applied_overhead
 
     @property
     def aligning(self) -> None:
-        """Not at all: cells are as they come, and are not cut."""
+        """None: requested alignments are not served, because cells are not cut."""
         return

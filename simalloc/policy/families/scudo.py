@@ -16,13 +16,13 @@ class Config(Enum):
     """A build of Scudo."""
 
     DEFAULT = "default"
-    """As LLVM's library is."""
+    """LLVM's library."""
     ANDROID = "android"
-    """As in Android's C library: other classes, shared caches, a release every second."""
+    """Android's C library: other classes, shared caches, a release every second."""
 
 
 class Purge(Enum):
-    """The call that an event `e` (release cached memory) stands for."""
+    """Call that an event `e` (release cached memory) represents."""
 
     PURGE = "purge"
     """mallopt's M_PURGE: releases without waiting."""
@@ -32,7 +32,7 @@ class Purge(Enum):
 
 @dataclass(frozen=True)
 class Scudo(HeapFamily):
-    """Shuffled blocks of a size in groups and batches behind local caches, and a mapping cache."""
+    """Shuffled blocks of one size in groups and batches behind local caches; a mapping cache."""
 
     family: ClassVar[str] = "scudo"
     reference: ClassVar[str] = "scudo.scudo:ScudoHeap"
@@ -75,35 +75,35 @@ class Scudo(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing: the family adds headers by itself."""
+        """No overhead: the family adds its headers itself."""
         return Overhead()
 
     @property
     def payload(self) -> int:
-        """The header's 16 bytes lie in front of what the program gets."""
+        """Bytes of the header in front of the program's bytes: 16 with mechanism."""
         return 16 if self.mechanism else 0
 
     @property
     def primary_interval(self) -> int:
-        """Milliseconds between two releases of a class of small blocks; -1: never."""
+        """Milliseconds between two releases of a class of small blocks, or -1 for never."""
         return 1000 if self._is_android else self.release_to_os_interval_ms
 
     @property
     def secondary_interval(self) -> int:
-        """The milliseconds for which a cached mapping keeps its pages; -1: for ever."""
+        """Milliseconds for which a cached mapping keeps its pages, or -1 for ever."""
         interval = self.release_to_os_interval_ms
         return min(max(interval, 0), 1000) if self._is_android else interval
 
     @property
     def largest_cached(self) -> int:
-        """The accessible bytes of the largest mapping that is cached."""
+        """Maximum accessible bytes of a cached mapping."""
         if self.cache_size_max >= 0:
             return self.cache_size_max
         return 2 << 20 if self._is_android else 512 << 10
 
     @property
     def caches(self) -> int:
-        """Number of local caches that the threads share; 0: each thread has its own."""
+        """Number of local caches that the threads share, or 0 if each thread has one."""
         return self.tsds_count_max if self._is_android else 0
 
     @property
@@ -111,7 +111,7 @@ class Scudo(HeapFamily):
         return self.config is Config.ANDROID
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return the parameters as the core takes them: an interval plus 1, or 0 for none."""
+        """Return the parameters in the core's form: an interval plus 1, or 0 for none."""
         given = super().core_parameters()
         for name in ("release_to_os_interval_ms", "cache_size_max", "tsds_count_max"):
             del given[name]
@@ -123,13 +123,13 @@ class Scudo(HeapFamily):
         }
 
     def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the columns: `classes` stands for all slots."""
+        """Return the columns; `classes` stands for all slots."""
         return [*names[:_FIRST_SLOT], "classes"]
 
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
-        """Return the figures; of each class number, KiB mapped and pages resident, by slot."""
+        """Return the figures; each slot is shown as class number, KiB mapped and pages resident."""
         del location
         values = list(figures.values())
         classes = [

@@ -15,7 +15,7 @@ _LEA_STEP: Final = 8
 
 
 class ListFit(Enum):
-    """The chosen block of a list: the first that fits, or the smallest."""
+    """Choice of a block in a list: the first that fits, or the smallest."""
 
     FIRST = "first"
     BEST = "best"
@@ -30,16 +30,16 @@ class ListOrder(Enum):
 
 @dataclass(frozen=True)
 class SegregatedFit(Splitting, HeapFamily):
-    """A list of free blocks for each size class; blocks are split, and coalesce on request.
+    """A list of free blocks for each size class; blocks are split and, on request, coalesced.
 
-    Wilson et al. 1995, 3.6. With one class it is a sequential fit.
+    Wilson et al. 1995, 3.6. With one class the policy is a sequential fit.
     """
 
     family: ClassVar[str] = "segregated fit"
     reference: ClassVar[str] = "segregated_fit:SegregatedFitHeap"
 
     node_words: ClassVar[int] = 3
-    """A free block holds two links and its size."""
+    """Words of a free block: two links and its size."""
 
     fit: ListFit = ListFit.FIRST
     order: ListOrder = ListOrder.LIFO
@@ -64,12 +64,12 @@ class SegregatedFit(Splitting, HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Return a word in front of each block for its size, and room for the links."""
+        """Overhead: a word in front of each block for its size, and space for the links."""
         return Overhead(header=self.word, alignment=self.word, minimum=self.node_words * self.word)
 
     @property
     def applied_overhead(self) -> Overhead:
-        """Return the overhead of a request; a block has room for the links also without headers.
+        """Overhead of a request; a block has space for the links even without headers.
 
         Lea's classes are exact, so sizes are multiples of 8 with Lea's spacing.
         """

@@ -26,7 +26,7 @@ class SegregatedStorage(HeapFamily):
 
     @property
     def aligning(self) -> Aligning | None:
-        """By nature, if all that the heap grows by is a power of two."""
+        """Rule for requested alignments: natural, if every growth is a power of two; else None."""
         if self.series is Series.POWERS and not self.growth & (self.growth - 1):
             guaranteed = gcd(self.applied_overhead.alignment, self.growth)
             return Aligning(guaranteed=guaranteed, natural_limit=self.growth)

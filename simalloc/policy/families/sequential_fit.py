@@ -25,5 +25,5 @@ class SequentialFit(Splitting, HeapFamily):
 
     @property
     def core(self) -> str:
-        """Best and worst fit search an index of sizes; first and next fit walk the list."""
+        """Name of the core's implementation: best and worst fit use an index of sizes."""
         return "size fit" if self.fit in (Fit.BEST, Fit.WORST) else "list fit"

@@ -10,7 +10,7 @@ from simalloc.policy.parts import Aligning, Amount, Count, Overhead
 
 @dataclass(frozen=True)
 class Solaris(HeapFamily):
-    """Frees wait in a ring; small cells in exact lists; best fit, newest first among equals."""
+    """Frees wait in a ring; exact lists of small cells; best fit, newest first among equals."""
 
     family: ClassVar[str] = "solaris"
     reference: ClassVar[str] = "solaris:SolarisHeap"
@@ -20,22 +20,22 @@ class Solaris(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """A word, padded to the alignment of two."""
+        """Overhead: a word, padded to the alignment of two words."""
         unit = 2 * self.word
         return Overhead(header=unit, alignment=unit, minimum=2 * unit)
 
     @property
     def growth_unit(self) -> int:
-        """Bytes; the heap grows by multiples."""
+        """Unit of the heap's growth in bytes."""
         return self.growth or 2048 * self.word
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Give the growth in bytes."""
+        """Return the parameters by the core's names, with the growth in bytes."""
         return super().core_parameters() | {"growth": self.growth_unit}
 
     @property
     def aligning(self) -> Aligning:
-        """A larger block is taken, never a cell, and its excess is freed."""
+        """Rule for requested alignments: a larger block is cut; cells are never used."""
         added = self.applied_overhead
         cells = gcd(self.overhead.alignment, added.header + added.footer)
         return self.cutting(gcd(self.growth_unit, cells), 6 * self.overhead.alignment)

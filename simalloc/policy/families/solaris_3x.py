@@ -10,7 +10,7 @@ from simalloc.policy.parts import Aligning, Overhead, Positive, Unit
 
 @dataclass(frozen=True)
 class Solaris3x(HeapFamily):
-    """Next fit over an unsorted queue, merged while it is searched; small cells by the hundred."""
+    """Next fit over an unsorted queue that is merged during searches; holding blocks of cells."""
 
     family: ClassVar[str] = "solaris-3x"
     reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"
@@ -23,13 +23,13 @@ class Solaris3x(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """A word that points to the next block, padded to two; a free block has two links more."""
+        """Overhead: a link to the next block, padded to two words; free blocks have two more."""
         word = self.word
         return Overhead(header=2 * word, alignment=2 * word, minimum=4 * word)
 
     @property
     def aligning(self) -> Aligning:
-        """A larger block is taken, never a cell, and its excess is freed."""
+        """Rule for requested alignments: a larger block is cut; cells are never used."""
         added = self.applied_overhead
         cells = gcd(self.overhead.alignment, added.header + added.footer)
         least = max(self.minimum_split, 8 * self.overhead.alignment)

@@ -1,4 +1,4 @@
-"""gperftools' tcmalloc, the minimal one: 2.10 and 2.18."""
+"""gperftools' tcmalloc, the minimal library, releases 2.10 and 2.18."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,7 +10,7 @@ from simalloc.policy.parts import Amount, Count, Overhead, PowerOfTwo, Range
 
 
 class TcmallocVersion(Enum):
-    """The releases whose rules are known."""
+    """Releases whose rules are known."""
 
     V2_18 = "2.18"
     V2_10 = "2.10"
@@ -18,7 +18,7 @@ class TcmallocVersion(Enum):
 
 @dataclass(frozen=True)
 class Tcmalloc(HeapFamily):
-    """A cache a thread, over lists of spans that all threads share, over a heap of pages."""
+    """A cache per thread, over central lists of spans, over a heap of pages."""
 
     family: ClassVar[str] = "tcmalloc"
     reference: ClassVar[str] = "tcmalloc.tcmalloc:TcmallocHeap"
@@ -65,14 +65,14 @@ class Tcmalloc(HeapFamily):
 
     @property
     def library_bytes(self) -> int:
-        """The data of libtcmalloc_minimal.so.4 (Debian), of both releases: its central lists."""
+        """Data of Debian's libtcmalloc_minimal.so.4 in both releases: its central lists."""
         return 1680 << 10 if self.mechanism else 0
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing: blocks have no headers."""
+        """No overhead: blocks have no headers."""
         return Overhead()
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return all parameters as the core has them, the release rate in millionths."""
+        """Return all parameters in the core's form; the release rate is in millionths."""
         return super().core_parameters() | {"release_rate": round(self.release_rate * 1_000_000)}

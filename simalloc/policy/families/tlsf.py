@@ -11,7 +11,7 @@ from simalloc.policy.parts.tlsf_lists import block_bytes, control_bytes, core_pa
 
 @dataclass(frozen=True)
 class Tlsf(HeapFamily):
-    """Lists by size, 32 to each doubling; the first whose blocks are all large enough serves."""
+    """Lists by size, 32 per doubling; the first nonempty list whose blocks all fit serves."""
 
     family: ClassVar[str] = "tlsf"
     reference: ClassVar[str] = "tlsf:TlsfHeap"
@@ -49,17 +49,17 @@ class Tlsf(HeapFamily):
 
     @property
     def core(self) -> str:
-        """The core's name: a pool has other rules at its end."""
+        """Name of the core's implementation; a pool has other rules at its end."""
         return "tlsf pool" if self.is_pool else self.family
 
     @property
     def only_scale(self) -> int:  # type: ignore[override]
-        """A pool's constants are bytes."""
+        """1 for a pool, whose constants are bytes; else 0."""
         return 1 if self.is_pool else 0
 
     @property
     def grain(self) -> int:
-        """Pools whose sizes have the same multiple of this below them behave alike."""
+        """Unit of the capacity: pools whose sizes round down to the same multiple are alike."""
         return self.word if self.mechanism else 1
 
     @property
@@ -77,12 +77,12 @@ class Tlsf(HeapFamily):
 
     @property
     def _top(self) -> int:
-        """Every block is smaller than this."""
+        """Exclusive maximum of block sizes."""
         return 1 << (30 if self.word == 4 else 32)
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The real allocator serves alignments by its own rules."""
+        """Optional columns that a placement depends on; a pool has its own alignment rules."""
         return ("alignment",) if self.is_pool else super().read_columns
 
     def core_parameters(self) -> dict[str, int | str]:
@@ -99,22 +99,22 @@ class Tlsf(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """The word of the size; a free block has two links and, behind it, its own address."""
+        """Overhead: a size word; a free block has two links and, behind it, its own address."""
         word = self.word
         return Overhead(header=word, alignment=word, minimum=4 * word)
 
     @property
     def table(self) -> int:
-        """The bytes in front of the pool: bitmaps and the heads of the lists; and a last header.
+        """Bytes in front of the pool (bitmaps and list heads), and of the last header.
 
-        Read in the source: an empty block of four words, 4 bytes for each of the first levels and
-        4 more, 32 heads for each; there are 24 of 4 bytes, or 25 of 8 bytes.
+        Read in the source: an empty block of four words, 4 bytes for each of the first levels and 4
+        more, 32 heads for each; there are 24 levels with 4-byte words, or 25 with 8-byte words.
         """
         return control_bytes(self.word, self._doublings, 5)
 
     @property
     def aligning(self) -> Aligning:
-        """A larger block is taken, and its excess is freed."""
+        """Rule for requested alignments: a larger block is taken, and its excess is freed."""
         unit = self.applied_overhead.alignment
         grain = self.growth if unit % self.growth else unit  # at 1 it grows by the requested size
         return self.cutting(grain, self.minimum_split)

@@ -22,5 +22,5 @@ class Vmalloc(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Two words, for the segment and the size; two more for the links of a tiny free block."""
+        """Overhead: two words, for segment and size; a tiny free block has two more for links."""
         return Overhead(header=2 * self.word, alignment=8, minimum=4 * self.word)

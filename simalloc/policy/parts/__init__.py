@@ -1,4 +1,4 @@
-"""The orthogonal parts that policies are made of, and how they are spelled in text."""
+"""The orthogonal parts of policies, and their spelling in text."""
 
 from simalloc.policy.parts.choices import Coalescing, CoalescingTime, Fit, Order, Series, Spacing
 from simalloc.policy.parts.overhead import Aligning, Overhead

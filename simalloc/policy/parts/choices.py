@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Fit(Enum):
-    """The chosen free block among those that are large enough (Wilson et al. 1995, 3.5)."""
+    """Choice among the free blocks that are large enough (Wilson et al. 1995, 3.5)."""
 
     FIRST = "first"
     NEXT = "next"
@@ -27,38 +27,38 @@ class Spacing(Enum):
     """Widths of the size classes."""
 
     EQUAL = "equal"
-    """Classes of one width; the last also has all larger blocks."""
+    """Classes of one width; the last class also contains all larger blocks."""
     LEA = "lea"
     """A class each for 8, 16 ... 512 bytes, then 63 classes of growing width (Lea's bins)."""
 
 
 class Series(Enum):
-    """The sizes of blocks, from the smallest up."""
+    """Series of block sizes, from the smallest up."""
 
     POWERS = "2n"
-    """2**N times the smallest."""
+    """The smallest size times 2**N."""
     POWERS_AND_THREES = "2n-3x2n"
-    """2**N times the smallest, and the sizes halfway between."""
+    """The smallest size times 2**N, and the sizes halfway between."""
 
 
 class CoalescingTime(Enum):
-    """Time at which adjacent free blocks merge (Wilson et al.
+    """Time at which adjacent free blocks merge.
 
-    1995, 3.11; Bryant & O'Hallaron, 9.9.10).
+    Wilson et al. 1995, 3.11; Bryant & O'Hallaron, 9.9.10.
     """
 
     IMMEDIATE = "immediate"
     """At every free."""
     DEFERRED = "deferred"
-    """All over the heap, when a request fits in no free block."""
+    """In the whole heap, if no free block is large enough for a request."""
     NONE = "none"
 
 
 class Coalescing(Enum):
-    """The neighbours that a freed block merges with."""
+    """Neighbours with which a freed block merges."""
 
     NONE = "none"
     ONE = "one"
-    """The first neighbour that the search for its place in a tree meets."""
+    """The first neighbour that the search for the block's place in a tree meets."""
     ALL = "all"
-    """Both, wherever they are held, found by boundary tags."""
+    """Both neighbours, found by boundary tags."""

@@ -1,4 +1,4 @@
-"""Size and alignment of the block for a request: overhead, and a requested alignment."""
+"""Size and alignment of the block for a request: overhead, and requested alignment."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from math import gcd
 
 @dataclass(frozen=True)
 class Overhead:
-    """The overhead of a request, in scaled bytes (docs/policies.md, Parts).
+    """Overhead of a request, in scaled bytes (docs/policies.md, Parts).
 
-    A request of `n` bytes takes a block of `n + header + footer`, rounded up to a multiple of
-    `alignment`, and of at least `minimum`.
+    The block for a request of `n` bytes has `n + header + footer` bytes, rounded up to a multiple
+    of `alignment`, and at least `minimum` bytes.
     """
 
     header: int = 0
@@ -20,7 +20,7 @@ class Overhead:
     minimum: int = 1
 
     def at_least(self, minimum: int) -> Overhead:
-        """Return the same with a minimum that is not below this one."""
+        """Return the same overhead with at least this minimum."""
         return replace(self, minimum=max(self.minimum, minimum))
 
 
@@ -30,8 +30,8 @@ class Aligning:
 
     All blocks start at multiples of `guaranteed`. A block of at least an alignment that divides
     `natural_limit` starts at a multiple of that alignment. For any other alignment a larger block
-    is taken, and its excess in front and behind is freed: at least `min_remainder` bytes each, a
-    multiple of `unit`. If `min_remainder` is 0, nothing is cut off.
+    is taken, and its excess in front and behind is freed. Each freed part has at least
+    `min_remainder` bytes and is a multiple of `unit`. If `min_remainder` is 0, blocks are not cut.
     """
 
     guaranteed: int = 1
@@ -41,11 +41,11 @@ class Aligning:
 
     @classmethod
     def by_pages(cls, alignment: int, page: int) -> Aligning:
-        """Return the rule of pages: alignment by nature up to a page, above by more pages."""
+        """Return the rule of pages: natural up to a page; above, extra pages are taken."""
         return cls(gcd(alignment, page), natural_limit=page, min_remainder=page, unit=page)
 
     def __str__(self) -> str:
-        """Say in a few words which alignments are served, and how."""
+        """Describe briefly which alignments are served, and how."""
         if not self.min_remainder:
             return f"by nature, alignments that divide {self.natural_limit:,} scaled bytes"
         taken = "a larger block is taken, and what is over is given back"

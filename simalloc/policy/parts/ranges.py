@@ -1,4 +1,4 @@
-"""The numbers that a parameter accepts: defined in its type, checked in this module."""
+"""Ranges of numbers that a parameter accepts: defined in its type, checked here."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from simalloc.policy.parts.values import Auto
 from simalloc.sizes import format_size
 
 MAX_UNIT: Final = 1 << 40
-"""The largest growth unit, in scaled bytes."""
+"""Maximum growth unit, in scaled bytes."""
 
 MAX_OVERHEAD: Final = 1 << 20
-"""The most that is added to a request, or that it is rounded up to, in scaled bytes."""
+"""Maximum overhead and maximum granule of a request, in scaled bytes."""
 
 
 _LISTED: Final = 4
-"""So few values are listed instead of described."""
+"""Maximum number of values that are listed instead of described."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The sizes in bytes from `low` to `high` that are multiples of `multiple`."""
+    """Sizes in bytes from `low` to `high` that are multiples of `multiple`."""
 
     low: int
     high: int
@@ -36,13 +36,13 @@ class Range:
         return f"a size from {format_size(self.low)} to {format_size(self.high)}{of}"
 
     def check(self, name: str, value: int) -> None:
-        """Raise `PolicyError` unless the parameter `name` may have this value."""
+        """Raise `PolicyError` unless the parameter `name` accepts this value."""
         if not self.low <= value <= self.high or value % self.multiple:
             raise PolicyError(f"{name} is {value}; it takes {self}")
 
 
 class Count(Range):
-    """The numbers from `low` to `high`: of blocks, threads or whatever else is counted."""
+    """Numbers from `low` to `high`, for example of blocks or threads."""
 
     def __str__(self) -> str:
         return f"a number from {self.low:,} to {self.high:,}"
@@ -50,7 +50,7 @@ class Count(Range):
 
 @dataclass(frozen=True)
 class Duration(Range):
-    """The times from `low` to `high`, in a unit."""
+    """Durations from `low` to `high`, in a unit."""
 
     unit: str = "ms"
 
@@ -59,55 +59,55 @@ class Duration(Range):
 
 
 class PowerOfTwo(Range):
-    """The powers of two from `low` to `high`, or `multiple` times these."""
+    """Powers of two from `low` to `high`, or `multiple` times these."""
 
     def __str__(self) -> str:
         times = f"{self.multiple} times " if self.multiple > 1 else ""
         return f"{times}a power of two from {format_size(self.low)} to {format_size(self.high)}"
 
     def check(self, name: str, value: int) -> None:
-        """Raise `PolicyError` unless the parameter `name` may have this value."""
+        """Raise `PolicyError` unless the parameter `name` accepts this value."""
         super().check(name, value)
         if (value // self.multiple).bit_count() != 1:
             raise PolicyError(f"{name} is {value}; it takes {self}")
 
 
 class RangeOrAuto(Range):
-    """The same, or `auto`: what the allocator itself takes."""
+    """Sizes of a range, or `auto` for the allocator's own default."""
 
     def __str__(self) -> str:
         return f"auto, or {super().__str__()}"
 
     def check(self, name: str, value: int | Auto) -> None:
-        """Raise `PolicyError` unless the parameter `name` may have this value."""
+        """Raise `PolicyError` unless the parameter `name` accepts this value."""
         if not isinstance(value, Auto):
             super().check(name, value)
 
 
 class CountOrAuto(Count, RangeOrAuto):
-    """Such a number, or `auto`."""
+    """Numbers of a range, or `auto` for the allocator's own default."""
 
     def __str__(self) -> str:
         return f"auto, or {Count.__str__(self)}"
 
 
 Unit = Annotated[int, Range(1, MAX_UNIT)]
-"""A size that something goes by, such as a growth unit."""
+"""A unit size of at least 1, such as a growth unit."""
 
 Amount = Annotated[int, Range(0, MAX_UNIT)]
-"""A size that may be 0, which often stands for never or none."""
+"""A size of at least 0; 0 often means never or none."""
 
 Positive = Annotated[int, Count(1, MAX_UNIT)]
 """A number of at least 1."""
 
 Number = Annotated[int, Count(0, MAX_UNIT)]
-"""A number that may be 0, which often stands for none."""
+"""A number of at least 0; 0 often means none."""
 
 Extra = Annotated[int, Range(0, MAX_OVERHEAD)]
 """Bytes that are added to each request."""
 
 Granule = Annotated[int, Range(1, MAX_OVERHEAD)]
-"""A size that each request is rounded up to."""
+"""A size to which each request is rounded up."""
 
 
 def check_unit(name: str, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Splitting of blocks, and growth and trimming of the heap, if blocks are cut at any byte."""
+"""Splitting of blocks at any byte, and growth and trimming of such heaps."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -1,11 +1,11 @@
-"""The control structure of TLSF and of what has been made of it."""
+"""The control structure of TLSF and its derivatives."""
 
 from __future__ import annotations
 
 from typing import Final
 
 SMALLEST_BLOCK: Final = 3
-"""The words that a block holds at least: two links of a list, and where it begins."""
+"""Minimum contents of a block in words: two list links, and the block's address."""
 
 
 def control_bytes(word: int, doublings: int, division: int) -> int:
@@ -15,7 +15,7 @@ def control_bytes(word: int, doublings: int, division: int) -> int:
 
 
 def block_bytes(word: int, size: int) -> int:
-    """Return the bytes of the smallest block for `size` bytes: whole words behind a header."""
+    """Return the smallest block size for `size` bytes: whole words behind a header."""
     return word + max(SMALLEST_BLOCK * word, -(-size // word) * word)
 
 

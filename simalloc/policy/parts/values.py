@@ -1,4 +1,4 @@
-"""The values of parameters, and how they are spelled in text."""
+"""Values of parameters, and their spelling in text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simalloc.errors import PolicyError, SimallocError
 from simalloc.sizes import format_size, parse_size
 
 Value = float | str
-"""A parameter's value as tables show it: a choice by its spelling."""
+"""A parameter's value as tables show it; a choice is shown by its spelling."""
 
 _SWITCH: Final = {
     **dict.fromkeys(("on", "true", "yes", "y", "1"), True),
@@ -18,13 +18,13 @@ _SWITCH: Final = {
 
 
 class Auto(Enum):
-    """The value of a number that is left to the allocator."""
+    """Value of a number that is left to the allocator."""
 
     AUTO = "auto"
 
 
 def spell_value(value: Value) -> Value:
-    """Return a parameter's value as `read_value` takes it: a size, or a switch, by its spelling."""
+    """Return a parameter's value as `read_value` accepts it: sizes and switches as text."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return format_size(value) if isinstance(value, int) else value
@@ -39,10 +39,10 @@ def plain_value(value: Any) -> Value:
 
 
 def read_value(name: str, value: object, kind: type[Any]) -> Any:
-    """Return the value of the parameter `name` as one of its kind.
+    """Return the value of the parameter `name`, converted to its kind.
 
     Whole numbers are given as such or as sizes, switches as `on` or `off`, choices (`Enum`) by
-    their spelling. Raises `PolicyError` for a value that it cannot take.
+    their spelling. Raises `PolicyError` for an invalid value.
     """
     if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
         return value

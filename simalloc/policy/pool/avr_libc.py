@@ -11,7 +11,7 @@ from simalloc.policy.pool.base import Pool
 
 @dataclass(frozen=True, kw_only=True)
 class AvrLibc(Pool):
-    """Best fit of one list below a break that also falls (avr-libc's malloc)."""
+    """Best fit in one list below a break that can also fall (avr-libc's malloc)."""
 
     family: ClassVar[str] = "avr libc"
 
@@ -21,17 +21,17 @@ class AvrLibc(Pool):
 
     @property
     def is_monotone(self) -> bool:
-        """The limit refuses, also in realloc, and decides nothing else."""
+        """True: the limit only refuses requests, including reallocs."""
         return True
 
     @property
     def payload(self) -> int:
-        """The size word."""
+        """Bytes of the size word."""
         return self.word
 
     @property
     def min_capacity(self) -> int:
-        """The least chunk."""
+        """Bytes of the smallest chunk."""
         return 2 * self.word
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -1,4 +1,4 @@
-"""The base class of the descriptions of fixed pools."""
+"""Base class of the descriptions of pools of fixed size."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from simalloc.policy.families.base import Family, parameter_ranges
 from simalloc.policy.parts import MAX_UNIT, Range
 
 AMPLE: Final = 1 << 30
-"""The bytes of a pool without a capacity: more than a board has."""
+"""Bytes of a pool without a capacity: more than a board has."""
 NO_FIGURE: Final = -1
-"""The core's value of a figure that does not exist."""
+"""The core's value for a figure that does not exist."""
 
 Word = Annotated[
     int, Range(4, 8, 4), "The bytes of a machine word, 4 or 8, which headers are made of."
@@ -27,17 +27,17 @@ Start = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(Family):
-    """An allocator that is handed memory of a fixed size; its constants are bytes.
+    """An allocator in memory of fixed size; its constants are bytes.
 
-    Its mapped bytes are the high-water mark: what lies below the end of the highest block that was
-    ever in use, the allocator's own tables included.
+    The mapped bytes are the high-water mark: all bytes below the end of the highest block ever in
+    use, including the allocator's own tables.
     """
 
     family: ClassVar[str] = "pool"
     recordings: ClassVar[bool] = True
     runner: ClassVar[str] = "pool"
     only_scale: ClassVar[int] = 1
-    """Its constants are bytes."""
+    """The constants are bytes."""
     follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes",)
     """The core's parameters that depend on the pool's size."""
 
@@ -48,7 +48,7 @@ class Pool(Family):
     ] = 0
 
     def __post_init__(self) -> None:
-        family: Any = type(self)  # can be hashed, as not all of its instances can
+        family: Any = type(self)  # a class can be hashed, but not each of its instances
         for name, kind in parameter_ranges(family).items():
             kind.check(name, getattr(self, name))
         if self.available < self.min_capacity:
@@ -58,12 +58,12 @@ class Pool(Family):
             )
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return the parameters by the core's names; those that heaps have are not set."""
+        """Return the parameters by the core's names; parameters of heaps are not set."""
         given = {"pool_bytes": self.available, "skew": 0} | self._own_parameters()
         return super().core_parameters() | given
 
     def _own_parameters(self) -> dict[str, int | str]:
-        """Return the core's parameters of this allocator: here, its own parameters unchanged."""
+        """Return the core's parameters of this allocator; by default, its own parameters."""
         shared = {part.name for part in fields(Pool)}
         own = {
             part.name: getattr(self, part.name) for part in fields(self) if part.name not in shared
@@ -72,7 +72,7 @@ class Pool(Family):
 
     @property
     def available(self) -> int:
-        """The bytes that the pool has."""
+        """Bytes of the pool."""
         return self.capacity or AMPLE
 
     @property
@@ -81,40 +81,41 @@ class Pool(Family):
         return False
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the least pool of a program, in bytes, by the high-water mark of a pool with room.
+        """Return the minimum pool of a program in bytes, from the high-water mark in an ample pool.
 
-        None: its rules do not say that, and sizes have to be tried. If they do, it is monotone.
+        Returns None if the allocator's rules do not determine the minimum; sizes must then be
+        tried. If they do, the allocator is monotone.
         """
         del high_water
         return None
 
     @property
     def grain(self) -> int:
-        """Pools whose sizes have the same multiple of this below them behave alike."""
+        """Unit of the pool's size: pools whose sizes round down to the same multiple are alike."""
         return 1
 
     @property
     def unused_end(self) -> int:
-        """The bytes at the pool's end that no block can use until a larger pool adds more."""
+        """Bytes at the pool's end that no block can use until a larger pool adds more."""
         return 0
 
     @property
     def min_capacity(self) -> int:
-        """The smallest pool that the allocator can be made in."""
+        """Smallest pool in which the allocator can be initialised, in bytes."""
         return 1
 
     def block_bytes(self, size: int) -> int:
         """Return the bytes of the smallest block that can hold an object of `size` bytes.
 
-        No pool with fewer bytes than the smallest blocks of all live objects serves a program, so
-        smaller pools need no replay. The result does not decrease with the pool's size. An
-        allocator that does not define it returns the object's bytes.
+        A pool with fewer bytes than the smallest blocks of all live objects cannot serve a program,
+        so smaller pools need no replay. The result does not decrease with the pool's size. An
+        allocator that does not define this method returns the object's bytes.
         """
         return size
 
     @property
     def mechanism(self) -> bool:
-        """Always on: headers and tables are located in the pool."""
+        """Always True: headers and tables are located in the pool."""
         return True
 
     @property
@@ -125,11 +126,11 @@ class Pool(Family):
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
-        """Return the allocator's own figures; `-` stands for one that there is not."""
+        """Return the allocator's own figures; `-` stands for a figure that does not exist."""
         del location
         return ["-" if value == NO_FIGURE else value for value in figures.values()]
 
 
 def round_up(size: int, unit: int) -> int:
-    """Return the next multiple of a unit."""
+    """Return `size` rounded up to a multiple of `unit`."""
     return -(-size // unit) * unit

@@ -20,17 +20,17 @@ class Emmalloc(Pool):
 
     @property
     def grain(self) -> int:
-        """The break rises by multiples of 8 bytes."""
+        """Unit of the break: 8 bytes."""
         return 8
 
     @property
     def payload(self) -> int:
-        """A region's size; it is repeated behind the program's bytes."""
+        """Bytes of a region's size, which is repeated behind the program's bytes."""
         return self.word
 
     @property
     def min_capacity(self) -> int:
-        """The first region, the last, and a free one between them."""
+        """Bytes of the first region, the last region, and a free region between them."""
         return 12 * self.word
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -11,15 +11,15 @@ from simalloc.policy.parts.tlsf_lists import block_bytes, control_bytes, core_pa
 from simalloc.policy.pool.base import Pool
 
 _HEAP: Final = 20
-"""The bytes of multi_heap's own structure in front of TLSF's."""
+"""Bytes of multi_heap's structure in front of TLSF's structure."""
 _GEOMETRY: Final = 16
-"""Bytes of the fields with the number of lists, which is decided when the heap is made."""
+"""Bytes of the fields with the number of lists, which is set when the heap is made."""
 _FINER: Final = ((16 << 10, 3), (256 << 10, 4))
 """Maximum bytes of a heap, and the logarithm of its lists per doubling; 5 in larger heaps."""
 
 
 class Release(Enum):
-    """Rules of ESP-IDF by release; from 5.4 on, blocks are cut to the size of the search."""
+    """Rules of ESP-IDF by release. From 5.4 on, blocks are cut to the size of the search."""
 
     R55 = "55"
     R53 = "53"
@@ -44,16 +44,16 @@ class EspIdf(Pool):
 
     @property
     def min_capacity(self) -> int:
-        """The two structures and a block."""
+        """Bytes of the two structures and a block."""
         return _HEAP + _GEOMETRY + control_bytes(4, 1, 3) + 12
 
     @property
     def payload(self) -> int:
-        """The header."""
+        """Bytes of the header."""
         return self.word
 
     def block_bytes(self, size: int) -> int:
-        """Return the smallest block of TLSF."""
+        """Return the size of the smallest suitable block of TLSF."""
         return block_bytes(self.word, size)
 
     def _own_parameters(self) -> dict[str, int | str]:

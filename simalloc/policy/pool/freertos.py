@@ -18,7 +18,7 @@ from simalloc.policy.pool.regions import (
 
 @dataclass(frozen=True, kw_only=True)
 class FreeRtos(Pool):
-    """The common parameters of the heaps of FreeRTOS."""
+    """Common parameters of FreeRTOS's heaps."""
 
     word: Word = 4
     align: Annotated[
@@ -37,11 +37,11 @@ class FreeRtos(Pool):
 
     @property
     def payload(self) -> int:
-        """The header: two words, rounded up."""
+        """Bytes of the header: two words, rounded up."""
         return round_up(2 * self.word, self.align)
 
     def block_bytes(self, size: int) -> int:
-        """Return the header and the object, rounded up."""
+        """Return the bytes of header and object, rounded up."""
         return round_up(self.payload + size, self.align)
 
     def _own_parameters(self) -> dict[str, int | str]:
@@ -50,23 +50,23 @@ class FreeRtos(Pool):
 
 @dataclass(frozen=True, kw_only=True)
 class Heap1(FreeRtos):
-    """A mark that only rises; no memory is reused (FreeRTOS heap_1)."""
+    """A mark that only rises; memory is never reused (FreeRTOS heap_1)."""
 
     family: ClassVar[str] = "freertos heap 1"
 
     @property
     def is_monotone(self) -> bool:
-        """The mark does not depend on the pool."""
+        """True: the mark does not depend on the pool."""
         return True
 
     def min_from(self, high_water: int) -> int:
-        """Return the final mark, with the bytes that stay unused."""
+        """Return the final mark plus the bytes that stay unused."""
         start = -self.skew % self.align
         return max(high_water - start + 2 * self.align, self.min_capacity)
 
     @property
     def payload(self) -> int:
-        """Blocks have no headers."""
+        """0: blocks have no headers."""
         return 0
 
     @property
@@ -83,13 +83,13 @@ class Heap2(FreeRtos):
 
     @property
     def min_capacity(self) -> int:
-        """A header, and bytes lost to alignment."""
+        """Bytes of a header, and bytes lost to alignment."""
         return self.payload + 2 * self.align
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heap4(FreeRtos):
-    """First fit in address order, coalescing at once (FreeRTOS heap_4)."""
+    """First fit in address order, immediate coalescing (FreeRTOS heap_4)."""
 
     family: ClassVar[str] = "freertos heap 4"
     protector: Annotated[
@@ -98,17 +98,17 @@ class Heap4(FreeRtos):
 
     @property
     def is_monotone(self) -> bool:
-        """No address depends on the end of the pool until a request is refused."""
+        """True: no address depends on the end of the pool until a request is refused."""
         return True
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the high-water mark with an end marker behind it."""
+        """Return the high-water mark plus an end marker."""
         end = round_up(self.skew + high_water + self.payload, self.align) - self.skew
         return max(end, self.min_capacity)
 
     @property
     def min_capacity(self) -> int:
-        """An end marker, and what may be lost to alignment at both ends."""
+        """Bytes of an end marker, and bytes that may be lost to alignment at both ends."""
         return self.payload + 2 * self.align
 
     def _regions(self) -> list[Region]:
@@ -121,7 +121,7 @@ class Heap4(FreeRtos):
 
 @dataclass(frozen=True, kw_only=True)
 class Heap5(Heap4):
-    """The same over several regions of memory (FreeRTOS heap_5)."""
+    """First fit in address order over several regions of memory (FreeRTOS heap_5)."""
 
     family: ClassVar[str] = "freertos heap 5"
 
@@ -133,17 +133,17 @@ class Heap5(Heap4):
 
     @property
     def is_monotone(self) -> bool:
-        """It is if only the last region grows: no block moves into it from a later one."""
+        """True if only the last region grows: no block moves into it from a later region."""
         return self.regions.count("N") == 1 and self.regions.endswith("N")
 
     def min_from(self, high_water: int) -> int | None:
-        """Return nothing: the high-water mark is of all regions together."""
+        """Return None: the high-water mark includes all regions."""
         del high_water
         return None
 
     @property
     def core(self) -> str:
-        """heap_4 is heap_5 with one region."""
+        """Name of the core's implementation; heap_4 is heap_5 with one region."""
         return Heap4.family
 
     @property

@@ -16,7 +16,7 @@ from simalloc.policy.pool.base import Pool, Word
 
 @dataclass(frozen=True, kw_only=True)
 class Lvgl(Pool):
-    """TLSF with as many lists as the pool needs, and an address for requests of 0 bytes (LVGL)."""
+    """TLSF with as many lists as the pool needs, and one address for all 0-byte requests (LVGL)."""
 
     family: ClassVar[str] = "lvgl"
 
@@ -29,26 +29,26 @@ class Lvgl(Pool):
 
     @property
     def min_capacity(self) -> int:
-        """As many bytes as there are classes for."""
+        """Bytes of the smallest pool that has size classes."""
         return 1 << self._first_power
 
     @property
     def payload(self) -> int:
-        """The header."""
+        """Bytes of the header."""
         return self.word
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return the offset; `z` is the fixed address, outside of the pool, of no bytes."""
+        """Return the offset, or `z` for the fixed address of 0-byte requests outside the pool."""
         del region
         return "z" if number else str(offset)
 
     def block_bytes(self, size: int) -> int:
-        """Return the smallest block of TLSF."""
+        """Return the size of the smallest suitable block of TLSF."""
         return block_bytes(self.word, size)
 
     @property
     def _first_power(self) -> int:
-        """The logarithm of the bytes with which doublings begin: 32 words."""
+        """Logarithm of the bytes at which doublings begin: 32 words."""
         return 7 if self.word == 4 else 8
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -10,7 +10,7 @@ from simalloc.policy.parts import PowerOfTwo, Range
 from simalloc.policy.pool.base import Pool, Word, round_up
 
 _SHORT: Final = 64000
-"""Maximum bytes of a pool with indices of 16 bits."""
+"""Maximum bytes of a pool with 16-bit indices."""
 
 
 class Index(Enum):
@@ -23,7 +23,7 @@ class Index(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Lwip(Pool):
-    """First fit in address order, by a walk over used blocks, too (lwIP's mem.c)."""
+    """First fit in address order, by a walk over all blocks (lwIP's mem.c)."""
 
     family: ClassVar[str] = "lwip"
 
@@ -38,31 +38,31 @@ class Lwip(Pool):
 
     @property
     def is_monotone(self) -> bool:
-        """No address depends on MEM_SIZE until a request is refused, with one size of header."""
+        """True with one header size: no address depends on MEM_SIZE until a request is refused."""
         return self.idx is not Index.AUTO
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the high-water mark: the end marker lies behind MEM_SIZE."""
+        """Return the high-water mark, because the end marker is located behind MEM_SIZE."""
         rounded = high_water - (-self.start % self.align) - self.align + self.grain
         return max(rounded, self.min_capacity) if self.is_monotone else None
 
     @property
     def grain(self) -> int:
-        """MEM_SIZE is rounded up to the alignment; of boards it is a multiple of 4."""
+        """Unit of MEM_SIZE: it is rounded up to the alignment, and is a multiple of 4 on boards."""
         return min(self.align, 4)
 
     @property
     def payload(self) -> int:
-        """The header: two indices and a flag."""
+        """Bytes of the header: two indices and a flag."""
         return round_up(6 if self._max_index == 0xFFFF else 12, self.align)
 
     @property
     def min_capacity(self) -> int:
-        """A block of the least size."""
+        """Bytes of the smallest block."""
         return self.payload + round_up(12, self.align)
 
     def block_bytes(self, size: int) -> int:
-        """Return the header and the rounded size."""
+        """Return the bytes of the header and the rounded size."""
         return self.payload + round_up(max(size, 12), self.align)
 
     @property

@@ -20,7 +20,7 @@ class Tables(Enum):
 
 
 _MORE_BITS: Final = {Tables.PLAIN: 0, Tables.FINALISER: 4, Tables.WEAK: 8}
-"""Bits that the other tables have to 4 blocks."""
+"""Bits that the other tables use for 4 blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +40,17 @@ class MicroPython(Pool):
 
     @property
     def is_monotone(self) -> bool:
-        """The number of a block that serves does not depend on how many there are."""
+        """True: the block that serves a request does not depend on the number of blocks."""
         return True
 
     @property
     def grain(self) -> int:
-        """The heap's end is rounded down to blocks."""
+        """Unit of the heap's end, which is rounded down to whole blocks."""
         return 1 if self.start % self._block else self._block
 
     @property
     def min_capacity(self) -> int:
-        """Four blocks and a byte of each table."""
+        """Bytes of four blocks and a byte of each table."""
         least = 1 - -self._bits // _BITS
         return round_up(self.start + least, self._block) - self.start
 
@@ -61,7 +61,7 @@ class MicroPython(Pool):
 
     @property
     def _bits(self) -> int:
-        """Bits of four blocks and their parts of the tables."""
+        """Bits of four blocks and of their parts of the tables."""
         return _BITS + _MORE_BITS[self.tables] + 4 * _BITS * self._block
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -27,17 +27,17 @@ class Newlib(Pool):
 
     @property
     def grain(self) -> int:
-        """Any byte may decide whether the first top ends with a page."""
+        """Unit of the pool's size; any byte may decide whether the first top ends at a page."""
         return 1 if self.start % self.align else self.align
 
     @property
     def payload(self) -> int:
-        """The size of the previous chunk, whose bytes they are in use, and the chunk's own."""
+        """Bytes of two words: the previous chunk's size, which it may use, and the own size."""
         return 2 * self.word
 
     @property
     def min_capacity(self) -> int:
-        """The minimum chunk and the minimum top, and bytes lost to alignment."""
+        """Bytes of the smallest chunk and the smallest top, and bytes lost to alignment."""
         first = self.start + 2 * self.word
         return round_up(first, self.align) - first + 8 * self.word
 

@@ -10,7 +10,7 @@ from simalloc.policy.pool.base import Pool, Start, Word, round_up
 
 
 class Version(Enum):
-    """The releases whose malloc it is."""
+    """Releases with different mallocs."""
 
     NEW = "4.5"
     OLD = "3.3"
@@ -31,30 +31,33 @@ class NewlibNano(Pool):
 
     @property
     def is_monotone(self) -> bool:
-        """In 3.3, the limit refuses and decides nothing else."""
+        """True for 3.3, where the limit only refuses requests."""
         return self.version is Version.OLD
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the highest break: in 3.3 the first sbrk that is refused is the first refusal."""
+        """Return the highest break: in 3.3 the first refused sbrk is the first refused request."""
         return max(high_water, self.min_capacity) if self.is_monotone else None
 
     @property
     def grain(self) -> int:
-        """Chunks are of whole words."""
+        """Unit of chunks: whole words."""
         return 1 if self.start % self.word else self.word
 
     @property
     def payload(self) -> int:
-        """The size word; in front of half of the objects are 4 more bytes, with 4-byte words."""
+        """Bytes of the size word.
+
+        With 4-byte words, half of the objects have 4 more bytes in front.
+        """
         return self.word
 
     @property
     def min_capacity(self) -> int:
-        """The minimum chunk, and bytes lost to alignment."""
+        """Bytes of the smallest chunk, and bytes lost to alignment."""
         return round_up(self.start, self.word) - self.start + (12 if self.word == 4 else 16)
 
     def block_bytes(self, size: int) -> int:
-        """Return the size word and whole words."""
+        """Return the bytes of the size word and whole words."""
         return self.word + round_up(size, self.word)
 
     def _own_parameters(self) -> dict[str, int | str]:

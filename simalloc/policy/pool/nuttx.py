@@ -22,7 +22,7 @@ _MIN_CONFIGURED = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Nuttx(Pool):
-    """Best fit, the newest of equals (NuttX's mm_heap)."""
+    """Best fit, the newest of equal blocks (NuttX's mm_heap)."""
 
     family: ClassVar[str] = "nuttx"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
@@ -52,26 +52,26 @@ class Nuttx(Pool):
 
     @property
     def grain(self) -> int:
-        """The end is rounded down to the alignment."""
+        """Unit of the heap's end, which is rounded down to the alignment."""
         return 1 if self.skew % self.align else self.align
 
     @property
     def unused_end(self) -> int:
-        """The bytes behind the rounded end."""
+        """Bytes behind the rounded end."""
         return (self.skew + self.available) % self.align
 
     @property
     def payload(self) -> int:
-        """Two sizes."""
+        """Bytes of two sizes."""
         return 2 * self._field
 
     @property
     def min_capacity(self) -> int:
-        """The heap's structure, two guards and a chunk."""
+        """Bytes of the heap's structure, two guards and a chunk."""
         return self._start + 4 * self._field + self._min + self.align
 
     def block_bytes(self, size: int) -> int:
-        """Return the size field and the object, rounded up."""
+        """Return the bytes of the size field and the object, rounded up."""
         return max(self._min, round_up(self._field + size, self.align))
 
     @property
@@ -108,7 +108,7 @@ class Nuttx(Pool):
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
-        """Return the figures; `mm_heapfree` wraps around, as a size_t does."""
+        """Return the figures; `mm_heapfree` wraps around like a size_t."""
         wraps = {"mm_heapfree": figures["mm_heapfree"] % (1 << (8 * self.word))}
         return super().spell_figures({**figures, **wraps}, location)
 

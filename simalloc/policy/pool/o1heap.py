@@ -18,27 +18,27 @@ class O1heap(Pool):
 
     @property
     def payload(self) -> int:
-        """The header, which is the alignment, too."""
+        """Bytes of the header, which is also the alignment."""
         return 4 * self.word
 
     @property
     def grain(self) -> int:
-        """The least fragment."""
+        """Bytes of the smallest fragment."""
         return 2 * self.payload
 
     @property
     def instance(self) -> int:
-        """The heap's structure: a list for each bit of a word, their mask, and diagnostics."""
+        """Bytes of the heap's structure: a list for each bit of a word, a mask, diagnostics."""
         diagnostics = 4 * self.word + 8
         return round_up(8 * self.word * self.word + self.word + diagnostics, self.payload)
 
     @property
     def min_capacity(self) -> int:
-        """The structure and one fragment."""
+        """Bytes of the structure and one fragment."""
         return self.instance + self.grain
 
     def block_bytes(self, size: int) -> int:
-        """Return a power of two, header included."""
+        """Return a power of two that includes the header."""
         return max(self.grain, 1 << (size + self.payload - 1).bit_length())
 
     def _own_parameters(self) -> dict[str, int | str]:

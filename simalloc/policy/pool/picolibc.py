@@ -11,7 +11,7 @@ from simalloc.policy.pool.base import Pool, Start, Word, round_up
 
 
 class Version(Enum):
-    """The releases whose malloc it is."""
+    """Releases with different mallocs."""
 
     NEW = "1.8.12"
     OLD = "1.8.10"
@@ -35,22 +35,22 @@ class Picolibc(Pool):
 
     @property
     def grain(self) -> int:
-        """Chunks are of whole alignments; the first is where the pool's start lets it be."""
+        """Unit of the pool's size; the position of the first chunk depends on the start."""
         return 1 if self.start % self.word else self.word
 
     @property
     def payload(self) -> int:
-        """The size word."""
+        """Bytes of the size word."""
         return self.word
 
     @property
     def min_capacity(self) -> int:
-        """The minimum chunk, and bytes lost to alignment."""
+        """Bytes of the smallest chunk, and bytes lost to alignment."""
         first = self.start + self.word
         return round_up(first, self.align) - first + 2 * max(self.word, self.align)
 
     def block_bytes(self, size: int) -> int:
-        """Return the size word and the object, rounded up."""
+        """Return the bytes of the size word and the object, rounded up."""
         return round_up(self.word + size, self.align)
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -1,4 +1,4 @@
-"""Memory that is handed over in several regions."""
+"""Memory in several regions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_REGIONS: Final = 8
 
 
 class Region(NamedTuple):
-    """A region of memory, in bytes from the start of the first one."""
+    """A region of memory, in bytes from the start of the first region."""
 
     start: int
     size: int
@@ -22,8 +22,8 @@ class Region(NamedTuple):
 def read_regions(text: str, capacity: int, available: int) -> list[Region]:
     """Return the regions of `OFFSET+SIZE+OFFSET+SIZE...`.
 
-    A size of `N` is `capacity`; if that is 0, all bytes up to the next region, or the `available`
-    bytes in the last one.
+    A size of `N` is `capacity`. If `capacity` is 0, it is all bytes up to the next region, or the
+    `available` bytes in the last region.
     """
     if re.fullmatch(r"\d{1,15}\+(\d{1,15}|N)(\+\d{1,15}\+(\d{1,15}|N))*", text) is None:
         raise PolicyError(
@@ -58,7 +58,7 @@ def check_regions(text: str, regions: Sequence[Region], least: int) -> None:
 
 
 def region_parameters(regions: Sequence[Region]) -> dict[str, int | str]:
-    """Return regions by the core's names of their parameters."""
+    """Return the core's parameters of regions."""
     all_of_them = [*regions, *[Region(0, 0)] * (MAX_REGIONS - len(regions))]
     return {
         name: value

@@ -10,7 +10,7 @@ from simalloc.policy.parts import PowerOfTwo, Range
 from simalloc.policy.pool.base import Pool, Word, round_up
 
 _NAME: Final = 10
-"""The bytes of a kernel object's name: RT_NAME_MAX is 8."""
+"""Bytes of a kernel object's name, for an RT_NAME_MAX of 8."""
 
 
 class Release(Enum):
@@ -22,7 +22,7 @@ class Release(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RtThread(Pool):
-    """First fit in address order, by a walk over used blocks, too (RT-Thread's small memory)."""
+    """First fit in address order, by a walk over all blocks (RT-Thread's small memory)."""
 
     family: ClassVar[str] = "rt thread"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
@@ -38,26 +38,26 @@ class RtThread(Pool):
 
     @property
     def grain(self) -> int:
-        """The end is rounded down to the alignment."""
+        """Unit of the end, which is rounded down to the alignment."""
         return self.align
 
     @property
     def payload(self) -> int:
-        """The header: three words."""
+        """Bytes of the header: three words."""
         return round_up(3 * self.word, self.align)
 
     @property
     def control(self) -> int:
-        """The control block: a kernel object and four words."""
+        """Bytes of the control block: a kernel object and four words."""
         return round_up(_NAME, self.word) + 11 * self.word
 
     @property
     def min_capacity(self) -> int:
-        """The control block, two headers, the least block, and what may be lost to alignment."""
+        """Bytes of the control block, two headers and the smallest block, plus alignment loss."""
         return round_up(self.control, self.align) + 3 * self.payload + 2 * self.align
 
     def block_bytes(self, size: int) -> int:
-        """Return the header and the rounded size."""
+        """Return the bytes of the header and the rounded size."""
         return self.payload + round_up(size, self.align)
 
     def _own_parameters(self) -> dict[str, int | str]:

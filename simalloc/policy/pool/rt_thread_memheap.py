@@ -33,21 +33,21 @@ class RtThreadMemheap(Pool):
 
     @property
     def payload(self) -> int:
-        """The header: six words."""
+        """Bytes of the header: six words."""
         return round_up(6 * self.word, self.align)
 
     @property
     def min_payload(self) -> int:
-        """The bytes that a block holds at least."""
+        """Minimum bytes of a block's contents."""
         return 12 if self.version is Release.NANO else round_up(12, self.align)
 
     @property
     def min_capacity(self) -> int:
-        """Two headers and the least block."""
+        """Bytes of two headers and the smallest block."""
         return 2 * self.payload + round_up(self.min_payload, self.align) + self.align
 
     def block_bytes(self, size: int) -> int:
-        """Return the header and the rounded size."""
+        """Return the bytes of the header and the rounded size."""
         return self.payload + max(self.min_payload, round_up(size, self.align))
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -27,26 +27,26 @@ class Rtx5(Pool):
 
     @property
     def grain(self) -> int:
-        """A pool of another size refuses everything."""
+        """Unit of the pool's size; other sizes refuse every request."""
         return _HEADER
 
     @property
     def min_capacity(self) -> int:
-        """The head, the first header and the last."""
+        """Bytes of the head, the first header and the last header."""
         return 3 * _HEADER
 
     @property
     def payload(self) -> int:
-        """The header."""
+        """Bytes of the header."""
         return _HEADER
 
     @property
     def is_monotone(self) -> bool:
-        """No address depends on the end of the pool until a request is refused."""
+        """True: no address depends on the end of the pool until a request is refused."""
         return True
 
     def min_from(self, high_water: int) -> int:
-        """Return the high-water mark with the last header."""
+        """Return the high-water mark plus the last header."""
         return max(high_water + _HEADER, self.min_capacity)
 
     def _own_parameters(self) -> dict[str, int | str]:

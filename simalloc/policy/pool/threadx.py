@@ -10,7 +10,7 @@ from simalloc.policy.pool.base import Pool, Word, round_up
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadX(Pool):
-    """First fit in address order, merging free neighbours as it passes them (Eclipse ThreadX)."""
+    """First fit in address order, merging free neighbours during the search (Eclipse ThreadX)."""
 
     family: ClassVar[str] = "threadx"
 
@@ -29,7 +29,7 @@ class ThreadX(Pool):
 
     @property
     def payload(self) -> int:
-        """The header."""
+        """Bytes of the header."""
         return 2 * self.word
 
     @property
@@ -38,7 +38,7 @@ class ThreadX(Pool):
         return 100
 
     def block_bytes(self, size: int) -> int:
-        """Return the header and whole words."""
+        """Return the bytes of the header and of whole words."""
         return self.payload + round_up(size, self.word)
 
     def _own_parameters(self) -> dict[str, int | str]:

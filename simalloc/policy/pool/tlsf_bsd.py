@@ -19,22 +19,22 @@ class TlsfBsd(Pool):
 
     @property
     def grain(self) -> int:
-        """Blocks are of whole words."""
+        """Unit of blocks: whole words."""
         return self.word
 
     @property
     def is_monotone(self) -> bool:
-        """The heap grows only if no free block serves: the pool's end refuses that, and no more."""
+        """True: the heap grows only if no free block fits; the pool's end only refuses growth."""
         return True
 
     @property
     def payload(self) -> int:
-        """The header."""
+        """Bytes of the header."""
         return self.word
 
     @property
     def min_capacity(self) -> int:
-        """Two headers and the least block."""
+        """Bytes of two headers and the smallest block."""
         return 5 * self.word
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -19,14 +19,14 @@ class Port(Enum):
 
 
 class Fit(Enum):
-    """The free run that serves a request."""
+    """Choice of the free run for a request."""
 
     BEST = "best"
     FIRST = "first"
 
 
 class Moves(Enum):
-    """The first step of realloc."""
+    """First step of realloc."""
 
     DEFRAG = "defrag"
     MINCOPY = "mincopy"
@@ -34,7 +34,7 @@ class Moves(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class UmmMalloc(Pool):
-    """Best fit of one list in the order of frees (umm_malloc)."""
+    """Best fit in one list in the order of frees (umm_malloc)."""
 
     family: ClassVar[str] = "umm malloc"
 
@@ -53,21 +53,21 @@ class UmmMalloc(Pool):
 
     @property
     def grain(self) -> int:
-        """The pool has whole blocks."""
+        """Unit of the pool: whole blocks."""
         return self.block
 
     @property
     def payload(self) -> int:
-        """Two numbers of blocks."""
+        """Bytes of two block numbers."""
         return 4
 
     @property
     def min_capacity(self) -> int:
-        """The first block and the last, which are the allocator's, and one between."""
+        """Bytes of the allocator's first and last block, and a block between them."""
         return 3 * self.block
 
     def block_bytes(self, size: int) -> int:
-        """Return whole blocks, header included."""
+        """Return the bytes of whole blocks, including the header."""
         return round_up(size + self.payload, self.block)
 
     def _own_parameters(self) -> dict[str, int | str]:

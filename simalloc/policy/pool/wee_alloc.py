@@ -25,21 +25,21 @@ class WeeAlloc(Pool):
 
     @property
     def is_monotone(self) -> bool:
-        """The array's end refuses and decides nothing else."""
+        """True: the array's end only refuses requests."""
         return True
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the bytes taken and one more, which can never be taken."""
+        """Return the bytes taken plus one byte, which can never be taken."""
         return max(high_water + 1, self.min_capacity)
 
     @property
     def payload(self) -> int:
-        """A cell's end and its neighbour."""
+        """Bytes of a cell's end and its neighbour."""
         return 2 * self.word
 
     @property
     def min_capacity(self) -> int:
-        """A page, and the byte behind it."""
+        """Bytes of a page, and the byte behind it."""
         return _PAGE + 1
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -12,7 +12,7 @@ from simalloc.policy.pool.base import Pool, Word, round_up
 
 _UNIT: Final = 8
 _MAX_SMALL: Final = 32767
-"""The most units of a heap with small headers."""
+"""Maximum units of a heap with small headers."""
 
 
 class Through(Enum):
@@ -65,21 +65,21 @@ class Zephyr(Pool):
 
     @property
     def grain(self) -> int:
-        """Chunks are of whole units."""
+        """Unit of chunks in bytes."""
         return _UNIT
 
     @property
     def min_capacity(self) -> int:
-        """The heap's own chunk, the least one, and a footer."""
+        """Bytes of the heap's own chunk, the smallest chunk, and a footer."""
         return 64 + (3 * self.word if self.SYS_HEAP_RUNTIME_STATS else 0)
 
     @property
     def payload(self) -> int:
-        """The header of a chunk, and what k_malloc puts behind it."""
+        """Bytes of a chunk's header, and of k_malloc's field behind it."""
         return self._header + self._front
 
     def block_bytes(self, size: int) -> int:
-        """Return the units of a chunk, header included."""
+        """Return the bytes of a chunk's units, including the header."""
         return round_up(self.payload + size, _UNIT)
 
     @property

@@ -1,4 +1,4 @@
-"""User-defined policies in Python: the classes that they use, and their loading."""
+"""User-defined policies in Python: their interface and their loading."""
 
 from simalloc.policy.user.base import PythonPolicy, UserPolicy
 from simalloc.policy.user.code import UserCode

@@ -16,8 +16,8 @@ class UserPolicy:
     Class attributes in lower case are parameters: with `growth = 4096` in the class,
     `WorstFit(growth="64K")` is the policy with another value. An instance describes a policy, as
     the text `first-fit-ao` does. Every simulation makes its own instance and calls its `begin`, so
-    that state is never shared. The first line of the class's docstring is shown where policies are
-    listed. docs/python-policies.md has more examples.
+    that state is never shared. The first line of the class's docstring is shown in lists of
+    policies. docs/python-policies.md has more examples.
 
     Parameters
     ----------
@@ -51,17 +51,18 @@ class UserPolicy:
             setattr(self, name, _read(name, parameters[name], default) if given else default)
 
     def begin(self, trace: Any) -> None:
-        """Prepare for a simulation: here is where what the policy remembers is made.
+        """Prepare for a simulation, for example by creating the policy's own data.
 
-        `trace.in_memory()` is the `Trace` whose events will come, for policies that know of
-        lifetimes or sites: `heap.event` is the place in its columns.
+        `trace.in_memory()` is the `Trace` whose events will follow, for policies that use lifetimes
+        or sites. `heap.event` is the index of the current event in its columns.
         """
 
     def malloc(self, heap: Heap, size: int) -> Block | None:
         """Return an unsearchable block of at least `size` scaled bytes; None refuses the request.
 
-        A class whose `malloc` names `thread`, `time` (nanoseconds) or `site` behind a `*` gets them
-        of the request: `def malloc(self, heap, size, *, thread, site)`; 0 where a trace has none.
+        If `malloc` declares `thread`, `time` (nanoseconds) or `site` behind a `*`, it receives
+        these values of the request: `def malloc(self, heap, size, *, thread, site)`. Values that
+        the trace lacks are 0.
         """
         raise NotImplementedError
 
@@ -72,9 +73,9 @@ class UserPolicy:
     def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
         """Resize a block in place and return True, or leave it unchanged and return False.
 
-        It is called only with the realloc rule `in-place`. The block is unsearchable meanwhile, and
-        joining memory to it does not count as coalescing. Unless this method is overridden, such a
-        realloc moves the object.
+        The method is called only with the realloc rule `in-place`. The block is unsearchable during
+        the call, and joining memory to it does not count as coalescing. Unless this method is
+        overridden, such a realloc moves the object.
         """
         return False
 
@@ -84,7 +85,7 @@ class UserPolicy:
 
 
 PythonPolicy = UserPolicy
-"""The name that the class had at first."""
+"""Former name of the class."""
 
 
 def defaults_of(code: type[UserPolicy]) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def defaults_of(code: type[UserPolicy]) -> dict[str, Any]:
 
 
 def values_of(policy: UserPolicy) -> dict[str, Value]:
-    """Return the parameters of a policy in plain values."""
+    """Return the parameters of a policy as plain values."""
     values = {name: getattr(policy, name) for name in defaults_of(type(policy))}
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in values.items()
@@ -111,7 +112,7 @@ def values_of(policy: UserPolicy) -> dict[str, Value]:
 
 
 def _read(name: str, value: Value, default: Any) -> Any:
-    """Return a parameter's value as one of the kind of its default; a number may be negative."""
+    """Return a parameter's value in the type of its default; a number may be negative."""
     if type(default) is int and str(value).startswith("-"):
         return -read_value(name, str(value)[1:], int)
     return read_value(name, value, type(default))

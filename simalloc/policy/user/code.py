@@ -1,4 +1,4 @@
-"""Code of policies in Python: found in a file or in a class, and carried to other processes."""
+"""Code of policies in Python: loaded from a file or a class, and passed to other processes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ NAMED: Final = {"thread": 2, "time": 4, "site": 8}
 """Fields of a request that `malloc` may name, with the core's numbers (COLUMN_ in family.h)."""
 
 DIGITS: Final = 12
-"""Of a source's SHA-256 where it stands in a policy's text."""
+"""Number of digits of a source's SHA-256 in a policy's text."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """A class of policies, and the source that it was made from.
+    """A class of policies, and its source.
 
-    `file` is the path of its file as the policy's text gives it; None of a class that was not
-    defined in a file, as in a notebook, whose source is then the class's own. `path` is where that
-    file was, for the messages.
+    `file` is the path of the class's file as the policy's text names it. It is None for a class
+    that was not defined in a file, as in a notebook; the source is then the class's own. `path` is
+    the resolved path of the file, for messages.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Code:
 
     @property
     def digest(self) -> str:
-        """The first digits of the source's SHA-256."""
+        """First digits of the source's SHA-256."""
         return sha256(self.source.encode()).hexdigest()[:DIGITS]
 
     @property
@@ -53,7 +53,7 @@ class Code:
         return self.file is not None
 
     def make(self, values: Mapping[str, Value]) -> UserPolicy:
-        """Return an object of the class; raises `PolicyError` if it cannot be."""
+        """Return an object of the class; raises `PolicyError` if its constructor fails."""
         with self._errors("__init__"):
             return self.policy(**values)
 
@@ -96,15 +96,15 @@ class UserCode(HeapFamily):
 
     @property
     def named_columns(self) -> tuple[str, ...]:
-        """The columns that the policy's `malloc` names, as keyword arguments only."""
+        """Columns that the policy's `malloc` names as keyword-only arguments."""
         parameters = inspect.signature(self.code.policy.malloc).parameters.values()
         return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        """The optional columns of a trace that are fed to it.
+        """Optional columns of a trace that the policy receives.
 
-        Raises `PolicyError` if its `malloc` names what no trace has.
+        Raises `PolicyError` if `malloc` names a column that no trace has.
         """
         wrong = [name for name in self.named_columns if name not in NAMED]
         if wrong:
@@ -114,16 +114,16 @@ class UserCode(HeapFamily):
         return (*self.named_columns, *super().read_columns)
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return the parameters for the core, besides the object with the methods."""
+        """Return the parameters for the core, without the object that makes the decisions."""
         columns = sum(NAMED.get(name, 0) for name in self.read_columns)
         given = super().core_parameters() | {"columns": columns}
         return {name: value for name, value in given.items() if name not in {"code", "values"}}
 
 
 def code_in_file(file: str, name: str, folder: Path) -> Code:
-    """Load a class from a file, whose path counts from `folder`; the file is executed.
+    """Load a class from a file, whose path is relative to `folder`; the file is executed.
 
-    Raises `PolicyError` if it cannot be, or has no such class.
+    Raises `PolicyError` if the file cannot be loaded or has no such class.
     """
     path = folder / Path(file).expanduser()
     try:
@@ -135,7 +135,7 @@ def code_in_file(file: str, name: str, folder: Path) -> Code:
 
 
 def code_of_source(name: str, file: str, source: str, path: str) -> Code:
-    """Make a class of the text of its file; raises as `code_in_file` does."""
+    """Make a class from the text of its file; raises as `code_in_file` does."""
     module = _execute(file, source, path)
     policy = getattr(module, name, None)
     if not (isinstance(policy, type) and issubclass(policy, UserPolicy)):
@@ -151,10 +151,11 @@ def code_of_source(name: str, file: str, source: str, path: str) -> Code:
 
 
 def code_of_class(policy: type[UserPolicy]) -> Code:
-    """Return the code of a class that is there already.
+    """Return the code of an existing class.
 
-    One at the top of an importable file goes by that file. Any other, and one of the script that
-    is being run, whose execution would run it again, goes by its own source.
+    A class at the top level of an importable file is identified by that file. Any other class is
+    identified by its own source, and so is a class of the running script, whose execution would run
+    the script again.
     """
     module = sys.modules.get(policy.__module__)
     path = getattr(module, "__file__", None)
@@ -179,7 +180,7 @@ def checked(policy: type[UserPolicy]) -> type[UserPolicy]:
 
 
 def _shortest(path: str) -> str:
-    """Return a path from the current folder if it lies there."""
+    """Return a path relative to the current folder if it is inside the folder."""
     try:
         return Path(path).resolve().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):
@@ -188,11 +189,11 @@ def _shortest(path: str) -> str:
 
 @cache
 def _execute(file: str, source: str, path: str) -> ModuleType:
-    """Return the module that a source makes: of one source there is one in a process."""
+    """Return the module made from a source; each process makes one module per source."""
     digest = sha256(f"{path}\n{source}".encode()).hexdigest()
     module = ModuleType(f"simalloc_policies_{digest}")
     module.__file__ = path
-    sys.modules[module.__name__] = module  # where dataclasses and the like look for it
+    sys.modules[module.__name__] = module  # dataclasses and other modules search for it here
     try:
         exec(compile(source, path, "exec"), vars(module))  # noqa: S102 - the user named this file
     except (Exception, SystemExit) as error:
@@ -202,7 +203,7 @@ def _execute(file: str, source: str, path: str) -> ModuleType:
 
 
 def _complaint(error: BaseException, path: str) -> str:
-    """Return the error as text, with the line of the file."""
+    """Return the error as text, with the line in the file."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)

@@ -1,7 +1,7 @@
-"""The heap and its blocks, as policies in Python see them.
+"""The heap and its blocks, as policies in Python use them.
 
 The C core and the reference engine both implement these types. Sizes and addresses are in scaled
-bytes. An impossible operation raises `PolicyError`, and leaves the heap unchanged.
+bytes. An impossible operation raises `PolicyError` and leaves the heap unchanged.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ from __future__ import annotations
 from typing import Literal, Protocol, overload
 
 OrderName = Literal["ao", "lifo", "fifo"]
-"""Lowest address first; latest to enter the lists first; earliest first."""
+""""ao": lowest address first; "lifo": latest entry first; "fifo": earliest entry first."""
 
 
 class Block(Protocol):
     """A block of the heap: held by an object of the program, or free.
 
-    A free block is listed, that is on the lists that the heap searches, or unsearchable, on none. A
-    block is the same Python object for as long as it exists, so it can be compared with `is` and be
-    a key of a dict. When it is joined to another block it is no more, and any use is an error.
+    A free block is either listed, on the lists that the heap searches, or unsearchable, on no list.
+    A block is the same Python object as long as it exists, so it can be compared with `is` and be a
+    key of a dict. A block that was joined to another block no longer exists, and any use of it is
+    an error.
     """
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """Start address."""
 
     @property
     def size(self) -> int:
@@ -30,11 +31,11 @@ class Block(Protocol):
 
     @property
     def previous(self) -> Block | None:
-        """The block just below in memory."""
+        """The block just below in memory, or None."""
 
     @property
     def next(self) -> Block | None:
-        """The block just above in memory."""
+        """The block just above in memory, or None."""
 
     @property
     def is_free(self) -> bool:
@@ -48,46 +49,47 @@ class Block(Protocol):
 class Heap(Protocol):
     """The heap `[0, size)`, tiled by blocks. It can be used within `malloc` and `free` only.
 
-    The searches find listed blocks. Each order is maintained from its first use, and costs nothing
-    before. No search or change takes longer than O(log n) in the number of listed blocks.
+    The searches find listed blocks. Each order is maintained from its first use on, and costs no
+    time before. Each search or change takes at most O(log n) for n listed blocks.
     """
 
     @property
     def size(self) -> int:
-        """The break."""
+        """Break: the size of the heap."""
 
     @property
     def event(self) -> int:
-        """The number of the event under way, from 0, as the trace's columns count."""
+        """Index of the current event in the trace's columns, from 0."""
 
     @property
     def first(self) -> Block | None:
-        """The lowest block."""
+        """Lowest block, or None."""
 
     @property
     def last(self) -> Block | None:
-        """The block that ends at the break."""
+        """Block that ends at the break, or None."""
 
     def first_fit(
         self, size: int, order: OrderName = "ao", after: Block | None = None, /
     ) -> Block | None:
-        """Return the first listed block of at least `size` bytes, of those behind `after` if given.
+        """Return the first listed block of at least `size` bytes, or the first behind `after`.
 
-        A search after a block goes by `ao` or `fifo`.
+        A search with `after` requires the order `ao` or `fifo`.
         """
 
     def next_fit(self, size: int, order: OrderName = "ao", /) -> Block | None:
         """Return the first listed block of at least `size` bytes from the rover on.
 
-        The rover then stands on it; sequential_fit.md says how it moves when that block leaves the
-        list. The lists of `lifo` and `fifo` are next fit's own: blocks enter before the rover.
+        The rover then moves to this block; sequential_fit.md defines its move when the block leaves
+        the list. With `lifo` and `fifo`, next fit has separate lists: blocks enter before the
+        rover.
         """
 
     def best_fit(self, size: int, order: OrderName = "ao", /) -> Block | None:
-        """Return the smallest listed block of at least `size` bytes, of equals the first."""
+        """Return the smallest listed block of at least `size` bytes; the first of equal ones."""
 
     def worst_fit(self, size: int, order: OrderName = "ao", /) -> Block | None:
-        """Return the largest listed block if it has `size` bytes, of equals the first."""
+        """Return the largest listed block if it has `size` bytes; the first of equal ones."""
 
     def free_blocks(self, order: OrderName = "ao", /) -> list[Block]:
         """Return all listed blocks, in O(n)."""
@@ -99,8 +101,8 @@ class Heap(Protocol):
     def split(self, block: Block | None, size: int, /) -> Block | None:
         """Cut the low `size` bytes off a free block and return them, unsearchable.
 
-        The remainder is still `block`, and keeps its place on the lists. If nothing remains,
-        `block` itself leaves the lists and is returned. None returns None, so that the result of a
+        The remainder is still `block` and keeps its place on the lists. If nothing remains, `block`
+        itself leaves the lists and is returned. For None, None is returned, so that the result of a
         growth, which may be refused, can be passed on.
         """
 
@@ -109,16 +111,16 @@ class Heap(Protocol):
     @overload
     def split_high(self, block: Block | None, size: int, /) -> Block | None: ...
     def split_high(self, block: Block | None, size: int, /) -> Block | None:
-        """Do the same with the high `size` bytes."""
+        """Cut the high `size` bytes off a free block and return them, unsearchable; see `split`."""
 
     def merge(self, block: Block, /) -> Block:
         """Join a free block with its listed neighbours; return it, unsearchable."""
 
     def join(self, block: Block, neighbour: Block, /) -> Block:
-        """Join two adjacent free blocks; return `block`, unsearchable. `neighbour` is no more."""
+        """Join two adjacent free blocks; return `block`, unsearchable. `neighbour` is gone."""
 
     def insert(self, block: Block, /) -> Block:
-        """List an unsearchable block, as the latest, and return it."""
+        """List an unsearchable block as the latest, and return it."""
 
     def remove(self, block: Block, /) -> Block:
         """Take a block off the lists and return it, unsearchable."""
@@ -139,7 +141,7 @@ class Heap(Protocol):
         """
 
     def visit(self, count: int, /) -> None:
-        """Count blocks that the policy has visited by itself.
+        """Count blocks that the policy has visited itself.
 
         The searches count the blocks that a walk would visit. All searches of a `malloc` count as
         one; searches after a growth are not counted.

@@ -1,4 +1,4 @@
-"""User-defined policies as `Policy` objects, with a description and a text like the catalogue's."""
+"""User-defined policies as `Policy` objects, with a description and a text as in the catalogue."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _TEXT: Final = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class PolicyFromCode(Policy):
-    """A policy in Python. Its name is `FILE.py:CLASS`, or the class's alone if it has no file."""
+    """A policy in Python. Its name is `FILE.py:CLASS`, or the class's name if it has no file."""
 
     description: UserCode
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """Every parameter by name, in plain values; the capacity only if there is one."""
+        """Every parameter by name, as a plain value; the capacity only if it is set."""
         capacity = self.description.capacity
         return {**dict(self.description.values), **({"capacity": capacity} if capacity else {})}
 
     @property
     def all_parameters(self) -> dict[str, Value]:
-        """The same: a class has the parameters that it declares, and a capacity."""
+        """The parameters that the class declares, and the capacity if it is set."""
         return self.parameters
 
     def with_parameters(self, **parameters: Value) -> PolicyFromCode:
-        """Return the same policy with some parameters changed; raises as the catalogue's do."""
+        """Return the same policy with some parameters changed; raises as `Policy` does."""
         described = _described(self.description.code, {**self.parameters, **parameters})
         return replace(self, description=described)
 
     def spelled(self, catalogued: Policy | None) -> str:  # noqa: ARG002 - it is in no catalogue
-        """Return the text that makes this policy while its file is as it is."""
+        """Return the text that makes this policy as long as its file is unchanged."""
         return self._spelled(self.name)
 
     @property
     def exact(self) -> str:
-        """The text that makes this policy or, if its code has changed since, is refused."""
+        """Text that makes this policy, and that is refused if its code has changed since."""
         file, _, name = self.name.rpartition(":")
         digest = self.description.code.digest
         return self._spelled(f"{file}@{digest}:{name}" if file else f"{name}@{digest}")
@@ -60,18 +60,18 @@ class PolicyFromCode(Policy):
 
 
 def is_user_policy(text: str) -> bool:
-    """Return whether a text names a policy in a file: `FILE.py:CLASS`, perhaps with parameters."""
+    """Return whether a text names a policy in a file: `FILE.py:CLASS`, maybe with parameters."""
     return _TEXT.fullmatch(text.strip()) is not None
 
 
 def user_policy(
     text: str, parameters: Mapping[str, Value] | None = None, folder: Path | None = None
 ) -> PolicyFromCode:
-    """Return the policy that text such as `mine.py:WorstFit:growth=64K` names.
+    """Return the policy that a text such as `mine.py:WorstFit:growth=64K` names.
 
-    `parameters` change further ones. The file is looked for from `folder` and executed. Raises
-    `PolicyError` if it cannot be, has no such class, or is not the one that a digest in the text
-    asks for, as in `mine.py@3f2a91c4d5e6:WorstFit`.
+    `parameters` change further parameters. The file is searched from `folder` and executed. Raises
+    `PolicyError` if the file cannot be loaded, has no such class, or does not match a digest in the
+    text, as in `mine.py@3f2a91c4d5e6:WorstFit`.
     """
     match = _TEXT.fullmatch(text.strip())
     assert match is not None, "the caller has asked is_user_policy()"
@@ -86,7 +86,7 @@ def user_policy(
 
 
 def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> PolicyFromCode:
-    """Return the policy that a class, or an instance of it, describes.
+    """Return the policy that a class or its instance describes.
 
     Raises `PolicyError` for any other object.
     """
@@ -119,7 +119,7 @@ def _described(code: Code, given: Mapping[str, Value]) -> UserCode:
 
 
 def base_name(text: str) -> str:
-    """Return a policy's name without parameters and digest, of the text of any policy."""
+    """Return a policy's name without parameters and digest, from the text of any policy."""
     match = _TEXT.fullmatch(text)
     if match is not None:
         return f"{match['file']}:{match['name']}"
