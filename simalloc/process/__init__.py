@@ -1,7 +1,7 @@
 """Heaps of running processes and core files, on Linux on x86-64.
 
-Nothing is written into a process, except by the subpackage `attach`. To import this package
-elsewhere raises `SimallocError`.
+Only the subpackage `attach` writes into a process. On other systems, importing this package raises
+`SimallocError`.
 """
 
 from importlib.util import find_spec

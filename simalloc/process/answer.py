@@ -1,4 +1,4 @@
-"""Says in one sentence what the memory of a process is."""
+"""A summary of a process's memory in one sentence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from simalloc.plural import counted
 from simalloc.process.snapshot import Snapshot
 
 _MIN_SHARE = 0.005
-"""Kinds of memory below this share of the whole are not named."""
+"""Kinds of memory below this fraction of the total are not named."""
 
 
 def answer(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
-    """Return the sentence; `spell` spells a number of bytes."""
+    """Return the sentence. `spell` formats a number of bytes."""
     if snapshot.resident is None:
         return _of_core(snapshot, spell)
     resident = snapshot.resident

@@ -1,4 +1,4 @@
-"""Writes the blocks of a snapshot as CSV, and a whole snapshot as .npz."""
+"""Writes the blocks of a snapshot as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ROWS: Final = 1 << 16
 
 
 def write_blocks(snapshot: Snapshot, stream: TextIO) -> None:
-    """Write a line a block: address in hexadecimal, usable bytes, state, arena (none if mapped)."""
+    """Write one line per block: hexadecimal address, usable bytes, state, and arena if any."""
     stream.write("address,size,state,arena\n")
     blocks = snapshot.blocks
     for at in range(0, len(blocks), _ROWS):

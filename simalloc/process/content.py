@@ -24,7 +24,7 @@ _FIRST_LETTER, _LAST_LETTER = 0x20, 0x7E
 
 
 def content_of(target: Target, found: Capture) -> list[Content]:
-    """Return the kinds of live blocks that take most bytes, by size and first word."""
+    """Return the kinds of live blocks with the most bytes, by size and first word."""
     size, word = _live(found)
     if not len(size):
         return []
@@ -65,7 +65,7 @@ def _live(found: Capture) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 def _left_by_malloc(found: Capture, word: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return a mask of the words that point into an arena: links left of a free block."""
+    """Return a mask of the words that point into an arena: links left from a free block."""
     left = np.zeros(len(word), np.bool_)
     for heap in found.heaps:
         for state in (arena.state for arena in heap.arenas):
@@ -76,7 +76,7 @@ def _left_by_malloc(found: Capture, word: NDArray[np.uint64]) -> NDArray[np.bool
 def _keys(
     word: NDArray[np.uint64], files: Sequence[Mapping], heaps: Sequence[Mapping]
 ) -> NDArray[np.uint64]:
-    """Return the word itself where it points into a file, or else its kind."""
+    """Return the words that point into a file, and the kinds of all other words."""
     key = np.full(len(word), _OTHER, np.uint64)
     key[_are_text(word)] = _TEXT
     aligned = word % np.uint64(8) == 0
@@ -88,7 +88,7 @@ def _keys(
 
 
 def _are_text(word: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return a mask of the words that begin with letters and have only zeros behind them."""
+    """Return a mask of the words that begin with letters, followed only by zeros."""
     letters = word.view(np.uint8).reshape(-1, 8)
     printed = (letters >= _FIRST_LETTER) & (letters <= _LAST_LETTER)
     length = np.where(printed.all(axis=1), 8, np.argmin(printed, axis=1))

@@ -1,4 +1,4 @@
-"""A core file, as the kernel or a debugger writes it."""
+"""A core file written by the kernel or a debugger."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _THREAD_NUMBER: Final = 32
 _FS_BASE: Final = 112 + 21 * 8
 """Offsets in NT_PRSTATUS."""
 _PROGRAM_END: Final = 1 << 56
-"""The end of a program's addresses. The kernel's page [vsyscall] is above it."""
+"""Upper bound of a program's addresses. The kernel's page [vsyscall] is above it."""
 _RANGES_A_CHECK: Final = 1000
 _MAX_NOTES: Final = 256 << 20
-"""Bytes of notes: a thread has some 5 KiB of them, and a mapped file 24 bytes and its path."""
+"""Maximum bytes of notes. A thread has some 5 KiB of notes, and a mapped file 24 bytes and its
+path.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ class _Segment:
     start: int
     end: int
     offset: int
-    """In the file."""
+    """Offset in the file."""
     stored: int
-    """Bytes in the file; the rest was not written."""
+    """Number of bytes in the file. The remaining bytes were not written."""
     flags: int
 
 
@@ -55,7 +57,8 @@ class CoreFile(Target):
         self.name = str(path)
         self.process = None
         self.command = ""
-        # Not mapped: a page of a mapping that is cut off while it is read ends the program.
+        # The file is not mapped, because reading a mapping of a file that has been truncated
+        # meanwhile ends the program.
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._file)
         self._size = os.lseek(self._file, 0, os.SEEK_END)
@@ -64,7 +67,7 @@ class CoreFile(Target):
         self._segments: list[_Segment] = []
         self._files: list[tuple[int, int, int, str]] = []
         self._pointers: dict[int, int] = {}
-        """The thread pointers, by the numbers of the threads."""
+        """Thread pointers by thread number."""
         try:
             self._read_headers()
         except struct.error:
@@ -76,7 +79,7 @@ class CoreFile(Target):
         return self._size
 
     def mappings(self) -> list[Mapping]:
-        """Return the mappings, by address."""
+        """Return the mappings in order of address."""
         return self._mappings
 
     def threads(self) -> list[Thread]:
@@ -89,7 +92,10 @@ class CoreFile(Target):
         ]
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
-        """Return the stored pages as present: a core file does not say which were resident."""
+        """Return the stored pages as present.
+
+        A core file does not record which pages were resident.
+        """
         states = np.full((end - start) // PAGE, ABSENT, np.uint8)
         at = bisect_right(self._segments, start, key=attrgetter("start"))
         for one in self._segments[max(at - 1, 0) :]:
@@ -107,7 +113,7 @@ class CoreFile(Target):
         place: NDArray[np.uint64],
         into: NDArray[np.uint8],
     ) -> int:
-        """Copy ranges into an array at places; return the bytes that are not in the file."""
+        """Copy ranges into an array at places. Return the number of bytes missing from the file."""
         missing = 0
         starts = np.array([one.start for one in self._segments], np.uint64)
         first = np.searchsorted(starts, start, side="right").astype(np.int64) - 1
@@ -121,7 +127,7 @@ class CoreFile(Target):
     def _copy_one(
         self, address: int, size: int, at: int, segment: int, into: NDArray[np.uint8]
     ) -> int:
-        """Copy a range that may cross segments; return the bytes copied."""
+        """Copy a range that may cross segments. Return the number of copied bytes."""
         end, copied = address + size, 0
         while segment < len(self._segments) and self._segments[segment].start < end:
             one = self._segments[segment]
@@ -134,28 +140,28 @@ class CoreFile(Target):
         return copied
 
     def _fill(self, place: memoryview, offset: int) -> int:
-        """Read the bytes at an offset; return how many there are, fewer in a file cut off since."""
+        """Read the bytes at an offset. Return their number, which is lower in a truncated file."""
         done = 0
         while read := os.preadv(self._file, [place[done:]], offset + done):
             done += read
         return done
 
-    def file_bytes(self, mapping: Mapping) -> bytes | None:  # noqa: ARG002 - a target's signature
-        """Return None: the files on this machine may differ from the files of the process."""
+    def file_bytes(self, mapping: Mapping) -> bytes | None:  # noqa: ARG002 - signature of a target
+        """Return None, because this machine's files may differ from the files of the process."""
         return None
 
     def _read(self, offset: int, size: int) -> bytes:
         return os.pread(self._file, size, offset) if offset < self._size else b""
 
     def _unpack(self, form: str, offset: int) -> tuple[int, ...]:
-        """Return numbers at an offset; raises `struct.error` if the file ends before."""
+        """Return numbers at an offset. Raises `struct.error` if the file ends before them."""
         return struct.unpack(form, self._read(offset, struct.calcsize(form)))
 
     def _read_headers(self) -> None:
         self._check_kind()
         table, sections = self._unpack("<QQ", 32)
         entry, count = self._unpack("<HH", 54)
-        if count == _MANY_HEADERS:  # then the first section's sh_info holds the number
+        if count == _MANY_HEADERS:  # the first section's sh_info then contains the number
             (count,) = self._unpack("<I", sections + 44)
         if entry < 56 or table + entry * count > self._size:
             raise ProcessError(f"{self.name} is a damaged core file: its headers are cut off")
@@ -169,7 +175,7 @@ class CoreFile(Target):
             raise ProcessError(f"{self.name} is a damaged core file: it has no memory")
 
     def _check_kind(self) -> None:
-        """Check that this is a core file of a machine that is known."""
+        """Check that this is a core file of a known machine."""
         identity = self._read(0, 6)
         if identity[:4] != _ELF_64_LITTLE[:4]:
             raise ProcessError(f"{self.name} is not a core file: it is not in ELF")
@@ -231,7 +237,7 @@ class CoreFile(Target):
             at = content + -(-size // 4) * 4
 
     def _mapped_files(self, content: bytes) -> list[tuple[int, int, int, str]]:
-        """Read NT_FILE: start, end, offset and path of each mapped file, by address."""
+        """Read NT_FILE: start, end, offset and path of each mapped file, in order of address."""
         count, page = struct.unpack_from("<QQ", content, 0)
         names = content[16 + 24 * count :].split(b"\0")[:-1]
         if len(names) < count:

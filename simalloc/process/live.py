@@ -19,10 +19,10 @@ from simalloc.process.region import Region, room_for
 from simalloc.process.target import GoneError, ProcessError, Target, Thread
 
 ROBUST_LIST: Final = 0x2E0
-"""Where glibc keeps a thread's list of robust locks, behind its thread pointer."""
+"""Offset of a thread's list of robust locks from its thread pointer in glibc."""
 
 _KERNEL_THREAD: Final = 0x0020_0000
-"""The flag in `/proc/PID/stat` of a thread of the kernel."""
+"""Flag of a kernel thread in `/proc/PID/stat`."""
 
 _STATE_SHIFT: Final = 62
 """Position of the two bits of a page's state in an entry of `/proc/PID/pagemap`."""
@@ -32,17 +32,17 @@ _LONGEST_FILE: Final = 1 << 28
 
 @dataclass(frozen=True)
 class Pause:
-    """A time for which the process was stopped."""
+    """A period in which the process was stopped."""
 
     seconds: float
-    """From the first thread that stopped to the last that went on."""
+    """Seconds from the first thread's stop to the last thread's continuation."""
     waiting: float
-    """The first part of these seconds, until all threads had stopped outside of malloc."""
+    """Seconds until all threads had stopped outside malloc, included in `seconds`."""
     arena_bytes: int
-    """The bytes of the arenas that were read meanwhile."""
+    """Bytes of the arenas that were read during the stop."""
     threads: int
     rounds: int
-    """The number of times that threads with a lock were let go for a moment."""
+    """Number of times that threads with a lock were released for a moment."""
     held: bool
     """True if a lock was still held at the end."""
 
@@ -54,7 +54,7 @@ class Stopped:
         self._stop = stop
 
     def keep(self, threads: Collection[int]) -> None:
-        """Let all threads go on but those with these numbers."""
+        """Let all threads continue except the threads with these numbers."""
         self._stop.keep(np.array(sorted(threads), np.uint64))
 
 
@@ -85,11 +85,11 @@ class LiveProcess(Target):
             os.close(self._pagemap)
 
     def stored_bytes(self) -> int:
-        """Return the bytes of memory and of swap that the process had at first."""
+        """Return the process's initial bytes of memory and of swap."""
         return (self.resident_bytes or 0) + self._swapped_bytes
 
     def mappings(self) -> list[Mapping]:
-        """Return the mappings, by address, as they are now."""
+        """Return the current mappings in order of address."""
         try:
             text = (self._root / "maps").read_text("utf-8", "surrogateescape")
         except OSError as error:
@@ -97,11 +97,11 @@ class LiveProcess(Target):
         return parse_maps(text)
 
     def check_access(self) -> None:
-        """Raise `ProcessError` if the memory may not be read; the kernel may show maps alone."""
+        """Raise `ProcessError` if the memory may not be read, even if the mappings may be read."""
         self.bytes_at(self.mappings()[0].start, 1)
 
     def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:  # noqa: ARG002 - the kernel lists them anew
-        """Return all mappings, as they are now, with their resident bytes."""
+        """Return all current mappings with their resident bytes."""
         try:
             text = (self._root / "smaps").read_text("utf-8", "surrogateescape")
         except OSError as error:
@@ -116,7 +116,7 @@ class LiveProcess(Target):
         return found
 
     def threads(self) -> list[Thread]:
-        """Return the threads, as they are now."""
+        """Return the current threads."""
         numbers = self.thread_numbers()
         for number in numbers:
             if not self._pointers.get(number):
@@ -136,7 +136,7 @@ class LiveProcess(Target):
             raise self.explained(error) from error
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
-        """Return the states of pages; those not in any mapping are absent."""
+        """Return the states of pages. Pages outside all mappings are absent."""
         count = (end - start) // PAGE
         entries = np.zeros(count, np.uint64)
         try:
@@ -152,7 +152,10 @@ class LiveProcess(Target):
         place: NDArray[np.uint64],
         into: NDArray[np.uint8],
     ) -> int:
-        """Copy ranges into an array at places; return the bytes that could not be read."""
+        """Copy ranges into an array at places.
+
+        Return the number of bytes that could not be read.
+        """
         try:
             return _walker.copy(self.process, start, length, place, into)
         except OSError as error:
@@ -172,7 +175,7 @@ class LiveProcess(Target):
         return self._pagemap, np.zeros((end - start) // PAGE, np.uint8)
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the words at addresses; 0 in absent pages, and where none can be read."""
+        """Return the words at addresses, or 0 for words in absent pages and unreadable words."""
         self.check_time()
         into = np.empty(len(address), np.uint64)
         try:
@@ -183,7 +186,7 @@ class LiveProcess(Target):
         return into
 
     def file_bytes(self, mapping: Mapping) -> bytes | None:
-        """Return the bytes of a mapped file, as the process sees it; None if it cannot be read."""
+        """Return the bytes of a mapped file in the process's view, or None if it cannot be read."""
         exact = self._root / "map_files" / f"{mapping.start:x}-{mapping.end:x}"
         for path in (exact, self._root / "root" / mapping.path.lstrip("/")):
             try:
@@ -199,10 +202,11 @@ class LiveProcess(Target):
     def stopped(
         self, locks: Sequence[int], code: Sequence[Mapping], arena_bytes: int = 0
     ) -> Iterator[Stopped]:
-        """Stop all threads while the block runs. None of them holds one of the locks.
+        """Stop all threads during the `with` block, while no thread holds one of the locks.
 
-        `locks` are the addresses of the words; threads in `code` are let go until none is set.
-        `arena_bytes` is the size of the arenas that the block reads.
+        `locks` are the addresses of the lock words. Threads that execute `code` are released for
+        moments until all locks are free. `arena_bytes` is the size of the arenas that the block
+        reads.
         """
         pairs = np.array([(one.start, one.end) for one in code], np.uint64).reshape(-1)
         addresses = np.array(locks, np.uint64)
@@ -243,7 +247,7 @@ class LiveProcess(Target):
             raise self.explained(error) from error
 
     def explained(self, error: OSError) -> ProcessError:
-        """Return the error for a kernel's error, with a remedy."""
+        """Return the error for an error of the kernel, with a remedy."""
         if isinstance(error, (FileNotFoundError, ProcessLookupError)):
             return GoneError(f"{self.name} ended while it was read")
         if isinstance(error, PermissionError):
@@ -268,7 +272,7 @@ class LiveProcess(Target):
         return f"{what} is ending: it has given its memory back"
 
     def _forbidden(self) -> str:
-        """Return the reason why the process may not be read, and what to do about it."""
+        """Return the reason why the process may not be read, with a remedy."""
         resident = self.resident_bytes or 0
         what = f"{self.name} ({self.command}, {resident >> 20:,} MiB resident) may not be read"
         tracer = self._status().get("TracerPid", "0")
@@ -302,9 +306,9 @@ _ABOUT_YAMA: Final = {
 
 @contextmanager
 def ahead_of_others() -> Iterator[None]:
-    """Let this thread run before all others while the block runs, if the kernel allows that.
+    """Give this thread priority over all others during the `with` block, if permitted.
 
-    A process that is stopped then does not wait for this command to get a processor.
+    With the priority, a stopped process does not wait until this command gets a processor.
     """
     usual, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     is_ahead = False
@@ -319,7 +323,7 @@ def ahead_of_others() -> Iterator[None]:
 
 
 def _is_of_the_kernel(root: Path) -> bool:
-    """Return whether a folder of `/proc` belongs to a thread of the kernel."""
+    """Return whether a folder of `/proc` belongs to a kernel thread."""
     try:
         flags = int((root / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[6])
     except OSError:
@@ -328,7 +332,7 @@ def _is_of_the_kernel(root: Path) -> bool:
 
 
 def _yama() -> int:
-    """Return the kernel's level of restriction of ptrace; 0 for none."""
+    """Return the kernel's restriction level of ptrace, or 0 without restriction."""
     try:
         return int(Path("/proc/sys/kernel/yama/ptrace_scope").read_text("ascii"))
     except (OSError, ValueError):
@@ -336,7 +340,7 @@ def _yama() -> int:
 
 
 def _robust_list(thread: int) -> int:
-    """Return the address of a thread's list of robust locks; 0 if it is unknown."""
+    """Return the address of a thread's list of robust locks, or 0 if unknown."""
     try:
         return _walker.robust_list(thread)
     except OSError:
@@ -344,5 +348,5 @@ def _robust_list(thread: int) -> int:
 
 
 def _kibibytes(value: str | None) -> int | None:
-    """Return bytes from a line of `/proc/PID/status`, such as `1234 kB`."""
+    """Return the bytes in a line of `/proc/PID/status`, such as `1234 kB`."""
     return None if value is None else int(value.split()[0]) * 1024

@@ -1,4 +1,4 @@
-"""The mappings of a process, as `/proc/PID/maps` or a core file lists them."""
+"""The mappings of a process, from `/proc/PID/maps` or a core file."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ _DELETED: Final = " (deleted)"
 
 @dataclass(frozen=True)
 class Mapping:
-    """One mapping, from `start` up to `end`."""
+    """One mapping, from `start` to before `end`."""
 
     start: int
     end: int
     permissions: str
-    """Four letters as the kernel spells them, such as `rw-p`."""
+    """The kernel's four letters, such as `rw-p`."""
     offset: int = 0
     inode: int = 0
-    """0 for anonymous memory."""
+    """Number of the file's inode, or 0 for anonymous memory."""
     name: str = ""
-    """A file's path, or a name such as `[heap]`; empty for other anonymous memory."""
+    """Path of the file, or a name such as `[heap]`, or empty for other anonymous memory."""
 
     @property
     def size(self) -> int:
-        """The bytes of the mapping."""
+        """Bytes of the mapping."""
         return self.end - self.start
 
     @property
     def readable(self) -> bool:
-        """True if the process may read it."""
+        """True if the process may read the mapping."""
         return self.permissions[0] == "r"
 
     @property
     def writable(self) -> bool:
-        """True if the process may write to it."""
+        """True if the process may write to the mapping."""
         return self.permissions[1] == "w"
 
     @property
     def anonymous(self) -> bool:
-        """True if it belongs to no file and no other process."""
+        """True if the mapping belongs to no file and no other process."""
         return self.inode == 0 and self.permissions[3] == "p"
 
     @property
     def heap_like(self) -> bool:
-        """True if malloc may have placed blocks in it."""
+        """True if malloc may have placed blocks in the mapping."""
         special = self.name in {"[vvar]", "[vdso]", "[vsyscall]", "[vvar_vclock]"}
         return self.anonymous and self.writable and self.readable and not special
 
     @property
     def deleted(self) -> bool:
-        """True if its file has been deleted."""
+        """True if the mapping's file has been deleted."""
         return self.name.endswith(_DELETED)
 
     @property
     def path(self) -> str:
-        """The path of its file, without the mark of a deleted one."""
+        """Path of the mapping's file, without the marker of a deleted file."""
         return self.name.removesuffix(_DELETED)
 
 
@@ -81,7 +81,10 @@ def parse_maps(text: str) -> list[Mapping]:
 
 
 def joined(mappings: Iterable[Mapping]) -> list[Mapping]:
-    """Return mappings where malloc may place blocks, neighbours as one, under the first's name."""
+    """Return mappings where malloc may place blocks, with adjacent mappings joined.
+
+    A joined mapping has the name of its first mapping.
+    """
     runs: list[Mapping] = []
     for one in mappings:
         if not one.heap_like:

@@ -9,10 +9,10 @@ from simalloc.process.glibc.capture import Capture
 from simalloc.process.target import Target
 
 _GO: Final = b"\xff Go buildinf:"
-"""Mark that a linker of Go leaves in each program."""
+"""Marker that the Go linker writes to each program."""
 
 _ALLOCATORS: Final = ("jemalloc", "mimalloc", "snmalloc", "tcmalloc")
-"""Allocators whose libraries bear their names."""
+"""Allocators whose libraries have their names."""
 
 
 def no_heap(target: Target, found: Capture) -> str:
@@ -35,7 +35,7 @@ def no_heap(target: Target, found: Capture) -> str:
 
 
 def _why(target: Target, paths: Sequence[str]) -> str:
-    """Return the end of the sentence on a target without glibc's malloc; `paths` are its files."""
+    """Return the end of the sentence for a target without glibc's malloc. `paths` are its files."""
     if any(path.endswith("/libc.so") or "/ld-musl-" in path for path in paths):
         return ": its C library is musl. Try it on a system with glibc"
     if _is_go(target):

@@ -1,4 +1,4 @@
-"""Opens the source of a snapshot."""
+"""Selection of the source of a snapshot."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simalloc.process.target import ProcessError
 
 
 def snapshot_of(source: str, *, content: bool = False) -> Snapshot | Statistics:
-    """Return a snapshot of a process or a core file, a saved one, or an allocator's statistics.
+    """Return a snapshot of a process or core file, a saved snapshot, or an allocator's statistics.
 
-    `source` is the number of a process or a path; for `content` see `take_snapshot`. Raises
+    `source` is a process number or a path. `content` is described in `take_snapshot`. Raises
     `ProcessError` if the source does not exist, may not be read, or has no heap.
     """
     if source.isascii() and source.isdigit():

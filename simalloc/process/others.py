@@ -1,4 +1,4 @@
-"""Memory of a process outside of glibc's heaps, by kind."""
+"""Memory of a process outside glibc's heaps, by kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESERVED: Final = "address space kept for arenas"
 
 
 def others(target: Target, found: Capture, foreign: Sequence[Foreign]) -> list[Other]:
-    """Return the process's mappings besides all heaps, by kind, the largest first."""
+    """Return the process's mappings outside all heaps, by kind, the largest first."""
     taken = _taken(found)
     heaps = [arena.state.address for heap in found.heaps for arena in heap.arenas if not arena.main]
     pointers = [one.pointer for one in found.threads if one.pointer is not None]
@@ -38,7 +38,7 @@ def others(target: Target, found: Capture, foreign: Sequence[Foreign]) -> list[O
         total = sums.setdefault(kind, [0, 0])
         total[0] += size
         total[1] += there
-    if OWN in sums:  # heaps of other allocators are in the program's own mappings
+    if OWN in sums:  # the program's own mappings contain the heaps of other allocators
         for heap in foreign:
             sums[OWN][0] = max(0, sums[OWN][0] - heap.bytes)
             sums[OWN][1] = max(0, sums[OWN][1] - (heap.resident or 0))

@@ -1,4 +1,4 @@
-"""A copy of a range of a process's memory, and the state of its pages."""
+"""A copy of a range of a process's memory, and the states of its pages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simalloc.process.mappings import PAGE
 ABSENT: Final = 0
 SWAPPED: Final = 1
 PRESENT: Final = 2
-"""The states of a page, as the kernel numbers them. An absent page reads as zero; a page that a
-core file stores counts as present."""
+"""The states of a page, with the kernel's numbers. An absent page reads as zero. A page stored in a
+core file counts as present."""
 
 _SLACK: Final = 1 << 20
-"""Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
+"""Bytes of spare memory for a copy, in addition to an eighth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +33,21 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The address behind the last byte."""
+        """Address after the last byte."""
         return self.start + len(self.data)
 
     @property
     def words(self) -> NDArray[np.uint64]:
-        """The bytes as words."""
+        """The bytes as 64-bit words."""
         return self.data.view(np.uint64)
 
     def bytes_at(self, address: int, size: int) -> bytes:
-        """Return bytes at an address; fewer at the region's end."""
+        """Return bytes at an address, fewer at the region's end."""
         place = address - self.start
         return self.data[place : place + size].tobytes()
 
     def resident(self, start: NDArray[np.uint64], end: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the resident bytes in each range, which the region contains."""
+        """Return the resident bytes in each range. The region must contain the ranges."""
         before = np.concatenate(([0], np.cumsum(self.pages != ABSENT))) * PAGE
         return self._up_to(end, before) - self._up_to(start, before)
 
@@ -63,10 +63,10 @@ class Region:
 def room_for(
     start: int, size: int, old: Region | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return an array for a copy of memory, and the states of the pages whose bytes it has.
+    """Return an array for a copy of memory, and the states of the pages that it contains.
 
-    The array of an earlier copy, `old`, is used again if it begins at `start` and is long enough. A
-    new array is a part of a longer one, into which the range can grow without page faults.
+    The array of an earlier copy, `old`, is reused if it begins at `start` and is long enough. A new
+    array is part of a longer array, so that the range can grow without page faults.
     """
     had = np.zeros(size // PAGE, np.uint8)
     whole = None if old is None else old.data.base
@@ -78,7 +78,7 @@ def room_for(
 
 
 def memory_of(regions: Iterable[Region]) -> Memory:
-    """Return regions that do not overlap as the C code takes them."""
+    """Return non-overlapping regions in the form that the C code requires."""
     ordered = sorted(regions, key=lambda region: region.start)
     return Memory([(region.start, region.data) for region in ordered])
 

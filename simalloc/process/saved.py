@@ -1,4 +1,4 @@
-"""Snapshots in files."""
+"""Saving and loading of snapshots."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _SEQUENCES: Final[dict[str, type[Any]]] = {
 
 
 def save_snapshot(snapshot: Snapshot, stream: BinaryIO) -> None:
-    """Write a snapshot as .npz: a column for each field of its blocks, and all else as JSON.
+    """Write a snapshot as .npz, with a column for each field of its blocks and other data as JSON.
 
-    No content of the process's memory is written.
+    Contents of the process's memory are never written.
     """
     rest: dict[str, Any] = {"format": _FORMAT}
     for name, value in vars(snapshot).items():
@@ -63,7 +63,7 @@ def save_snapshot(snapshot: Snapshot, stream: BinaryIO) -> None:
 
 
 def load_snapshot(path: Path) -> Snapshot:
-    """Read a snapshot that `save_snapshot` wrote; raises `ProcessError` if the file has none."""
+    """Read a snapshot that `save_snapshot` wrote. Raises `ProcessError` for another file."""
     try:
         header = load_arrays(path, {"header": (np.uint8, 1)}, limit=_MAX_HEADER)["header"]
         rest = json.loads(header.tobytes())
@@ -81,7 +81,7 @@ def load_snapshot(path: Path) -> Snapshot:
 
 
 def _check_blocks(blocks: Blocks) -> None:
-    """Raise `ValueError` unless the columns belong together and the states exist."""
+    """Raise `ValueError` unless the columns are consistent and all states exist."""
     if len({len(column) for column in vars(blocks).values()}) != 1:
         raise ValueError("the columns of the blocks differ in length")
     if (blocks.state >= len(STATE_NAMES)).any():
@@ -89,7 +89,7 @@ def _check_blocks(blocks: Blocks) -> None:
 
 
 def _snapshot(blocks: Blocks, rest: dict[str, Any]) -> Snapshot:
-    """Return a snapshot of its blocks and its JSON; raises `TypeError` for a value of no use."""
+    """Return a snapshot from its blocks and its JSON. Raises `TypeError` for an invalid value."""
     for one in rest["foreign"]:
         one["classes"] = [typed(ForeignClass, each) for each in one["classes"]]
     for name, kind in _SEQUENCES.items():

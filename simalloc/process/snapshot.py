@@ -1,4 +1,4 @@
-"""A snapshot of a real heap: blocks in states, sums per arena, and what keeps free memory."""
+"""A snapshot of a real heap: its blocks and their states, sums per arena, and kept memory."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from simalloc.process.glibc.chunks import STATE_NAMES
 from simalloc.process.heap_state import HeapState
 
 NO_ARENA: Final = -1
-"""The arena of a block that was mapped on its own."""
+"""The arena number of a separately mapped block."""
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks of a heap, one entry per block: by arena, then the blocks mapped separately."""
+    """The blocks of a heap, one entry per block: blocks by arena, then separately mapped blocks."""
 
     address: NDArray[np.uint64]
-    """The address that the program has, or would get."""
+    """Address that the program has or would receive."""
     usable: NDArray[np.int64]
-    """The bytes that the program may use."""
+    """Bytes that the program may use."""
     size: NDArray[np.int64]
-    """The bytes of the chunk, header included."""
+    """Bytes of the chunk, header included."""
     state: NDArray[np.uint8]
-    """An index into `STATE_NAMES`."""
+    """Index into `STATE_NAMES`."""
     arena: NDArray[np.int32]
-    """The number of the arena, or `NO_ARENA`."""
+    """Number of the arena, or `NO_ARENA`."""
     resident: NDArray[np.int64]
-    """The bytes of the chunk in resident pages; all of them in a core file, which cannot tell."""
+    """Bytes of the chunk in resident pages. In a core file, all bytes count as resident."""
 
     def __len__(self) -> int:
         return len(self.address)
@@ -41,10 +41,11 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Part:
-    """The bytes of an arena, or of all blocks that were mapped on their own.
+    """The bytes of an arena, or of all separately mapped blocks.
 
     `live`, `headers`, `tables`, `tcache`, `fastbin`, `bins`, `top` and `holes` add up to `bytes`.
-    The figures of resident pages are None in a core file, which does not say which were.
+    The figures of resident pages are None in a core file, which does not record which pages were
+    resident.
     """
 
     name: str
@@ -56,40 +57,44 @@ class Part:
     headers: int
     """Headers of live blocks."""
     tables: int
-    """Bytes of the allocator's own data: thread caches' tables, its own words, fences."""
+    """Bytes of the allocator's own data: tables of thread caches, the arena's own words, and
+    fences.
+    """
     tcache: int = 0
     fastbin: int = 0
     bins: int = 0
-    """Free between other blocks."""
+    """Free bytes between other blocks."""
     top: int = 0
-    """Free at the top."""
+    """Free bytes in the top chunk."""
     holes: int = 0
-    """Counted by the arena, although another caller of `sbrk` has them."""
+    """Bytes that the arena counts, although another caller of `sbrk` received them."""
     threads: int | None = None
     """Number of threads that use the arena."""
     max_bytes: int = 0
-    """The most bytes that the arena ever had."""
+    """Maximum bytes that the arena ever had."""
     resident: int | None = None
     live_resident: int | None = None
-    """Resident bytes of live blocks, with their headers."""
+    """Resident bytes of live blocks, headers included."""
     cached_resident: int | None = None
     """Resident bytes in thread caches."""
     free_resident: int | None = None
-    """Resident bytes that are free: in fast bins, in bins or at the top."""
+    """Resident free bytes in fast bins, in bins and in the top chunk."""
     free_absent: int | None = None
-    """Free bytes in pages that were never touched, or that were returned to the system."""
+    """Free bytes in pages that were never touched or were returned to the system."""
     trimmable: int | None = None
     """Resident bytes that `malloc_trim(0)` would return."""
     break_falls: int = 0
     """Bytes by which `malloc_trim(0)` would lower the break."""
     kept: int | None = None
-    """Free resident bytes in bins that `malloc_trim(0)` would not return."""
+    """Resident free bytes in bins that `malloc_trim(0)` would not return."""
     kept_blocks: int = 0
-    """Live blocks in pages with such bytes."""
+    """Number of live blocks in pages with such bytes."""
     released: int = 0
-    """Bytes at the end of the arena's heaps that were returned to the system; not in `bytes`."""
+    """Bytes at the end of the arena's heaps that were returned to the system; not included in
+    `bytes`.
+    """
     problem: str | None = None
-    """Reason why the arena could not be walked; then only `bytes` is known."""
+    """Reason why the arena could not be walked. In this case, only `bytes` is known."""
 
 
 @dataclass(frozen=True)
@@ -99,23 +104,25 @@ class Keeper:
     usable: int
     blocks: int
     kept: int
-    """Free bytes in their pages; blocks in one page share these by their bytes in it."""
+    """Free bytes in the pages of these blocks. The blocks of a page share its free bytes in
+    proportion to their own bytes in it.
+    """
 
 
 @dataclass(frozen=True)
 class Content:
-    """Live blocks of one size that begin alike."""
+    """Live blocks of one size with the same kind of first word."""
 
     usable: int
     blocks: int
     bytes: int
     first_word: str
-    """The name of a vtable or of other data that it points to, or its kind."""
+    """Name of the vtable or other data to which the first word points, or the kind of the word."""
 
 
 @dataclass(frozen=True)
 class Other:
-    """Memory of the process outside of glibc's heaps."""
+    """Memory of the process outside glibc's heaps."""
 
     name: str
     bytes: int
@@ -124,18 +131,18 @@ class Other:
 
 @dataclass(frozen=True)
 class Pauses:
-    """Times for which the process was stopped."""
+    """Periods in which the process was stopped."""
 
     stops: int = 0
     longest: float = 0.0
-    """In seconds."""
+    """Longest stop in seconds."""
     total: float = 0.0
     rounds: int = 0
     """Number of times that threads with a lock were released for a moment."""
     arena_bytes: int = 0
-    """The bytes of the arenas that were read under a stop."""
+    """Bytes of the arenas that were read under a stop."""
     waiting: float = 0.0
-    """Seconds of the total until all threads had stopped outside of malloc."""
+    """Seconds until all threads had stopped outside malloc, included in the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +154,10 @@ class Snapshot:
     command: str
     process: int | None
     resident: int | None
-    """The resident bytes of the whole process."""
+    """Resident bytes of the whole process."""
     threads: int
     parts: Sequence[Part]
-    """Each arena, then the blocks mapped on their own."""
+    """Each arena, then the separately mapped blocks."""
     blocks: Blocks
     keepers: Sequence[Keeper]
     others: Sequence[Other] = ()
@@ -158,19 +165,20 @@ class Snapshot:
     seconds: float = 0.0
     """Duration of the reading in seconds."""
     problems: Sequence[str] = ()
-    """Unreadable or contradictory parts; one sentence each."""
+    """Unreadable or contradictory parts, one sentence each."""
     content: Sequence[Content] = ()
-    """Contents of live blocks, the most bytes first; never saved."""
+    """Contents of live blocks, the most bytes first. They are never saved."""
     foreign: Sequence[Foreign] = ()
     """Heaps of other allocators."""
     mallinfo: Map[str, int] = field(default_factory=dict)
     """Figures of `mallinfo2`, by its field names."""
     state: HeapState | None = None
-    """The lists, threads and parameters of glibc's malloc, from which a model can go on. None: it
-    has no heap, an arena was not walked, or the main arena has memory outside of the break."""
+    """The lists, threads and parameters of glibc's malloc, from which a model can continue. None if
+    the process has no such heap, an arena was not walked, or the main arena has memory outside the
+    break."""
 
     def total(self, figure: str) -> int:
-        """Return the sum of one figure over all parts; parts without it count as 0."""
+        """Return the sum of one figure over all parts. A part without the figure counts as 0."""
         return sum(getattr(part, figure) or 0 for part in self.parts)
 
     def count(self, state: str) -> int:

@@ -1,4 +1,4 @@
-"""Names of data in mapped files: which vtable, or which variable, an address is in."""
+"""Names of data in mapped files: the vtable or variable that contains an address."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DataSymbols:
         self._files: dict[str, list[tuple[int, int, str]]] = {}
 
     def names(self, addresses: Sequence[int]) -> list[str]:
-        """Return for each address a name such as `vtable for Session`, or the file's."""
+        """Return for each address a name such as `vtable for Session`, or the name of the file."""
         raw = [self._name(address) for address in addresses]
         return _demangled(raw)
 
@@ -48,7 +48,7 @@ class DataSymbols:
         return f"pointer into {here.path.rpartition('/')[2]}"
 
     def _symbols(self, path: str) -> list[tuple[int, int, str]]:
-        """Return the data symbols of a file: where each begins and ends, and its name."""
+        """Return the data symbols of a file: start, end and name."""
         first = next((one for one in self._mappings if one.path == path and not one.offset), None)
         content = None if first is None else self._target.file_bytes(first)
         if first is None or content is None:
@@ -89,12 +89,12 @@ def _data_symbols(content: bytes, mapped_at: int) -> list[tuple[int, int, str]]:
 
 
 def _demangled(names: Sequence[str]) -> list[str]:
-    """Return names as their language has them, if a program that knows how is installed."""
+    """Return demangled names if a demangler is installed."""
     filter_ = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
     if filter_ is None or not any(name.startswith("_Z") for name in names):
         return list(names)
     try:
-        run = subprocess.run(  # noqa: S603 - it gets the names on stdin
+        run = subprocess.run(  # noqa: S603 - the names are passed on stdin
             [filter_],
             input="\n".join(names),
             capture_output=True,

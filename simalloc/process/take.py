@@ -1,4 +1,4 @@
-"""Takes a snapshot of a process or a core file."""
+"""Creation of a snapshot of a process or a core file."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from simalloc.process.snapshot import NO_ARENA, Blocks, Keeper, Part, Pauses, Sn
 from simalloc.process.target import ProcessError, Target
 
 _USABLE_LESS = 8
-"""A chunk's bytes that the program may not use; one that was mapped alone has 8 more."""
+"""Bytes of a chunk that the program may not use. A separately mapped chunk has 8 more."""
 
 
 def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
     """Return a snapshot of the heaps of a process or a core file.
 
-    With `content`, the first words of live blocks are examined, and their kinds counted. Raises
-    `ProcessError` if the memory cannot be read or has no heap of an allocator that is known.
+    With `content`, the first words of live blocks are examined, and their kinds are counted. Raises
+    `ProcessError` if the memory cannot be read or has no heap of a known allocator.
     """
     with target.limited_time():
         return _taken(target, content=content)
@@ -63,9 +63,9 @@ def _taken(target: Target, *, content: bool) -> Snapshot:
 def captured_snapshot(
     target: Target, found: Capture, beside: Beside | None, *, content: bool = False
 ) -> Snapshot:
-    """Return the snapshot of heaps that were captured; the target may have changed since then.
+    """Return the snapshot of captured heaps. The target may have changed since the capture.
 
-    `content` and errors are as for `take_snapshot`.
+    `content` and errors are the same as in `take_snapshot`.
     """
     foreign = find_foreign(target, found)
     if not found.heaps and not foreign:
@@ -100,7 +100,7 @@ def captured_snapshot(
 
 
 def _part(target: Target, heap: Heap, arena: ArenaHeap, name: str) -> tuple[Part, Pins | None]:
-    """Return the bytes of an arena, and what keeps its free memory."""
+    """Return the bytes of an arena, and the blocks that keep its free memory."""
     walk, state = arena.walk, arena.state
     if walk is None:
         problem = arena.problem or "It could not be read"
@@ -142,7 +142,7 @@ def _part(target: Target, heap: Heap, arena: ArenaHeap, name: str) -> tuple[Part
 
 
 def _without_pages(part: Part) -> Part:
-    """Return a part without the figures that need to know which pages are resident."""
+    """Return a part without the figures that require known page states."""
     return replace(
         part, resident=None, live_resident=None, cached_resident=None, free_resident=None,
         free_absent=None, trimmable=None,
@@ -224,7 +224,7 @@ def blocks_of(found: Capture) -> Blocks:
 
 
 def _keepers(found: Sequence[Pins]) -> list[Keeper]:
-    """Return the blocks that keep free memory in all arenas, by size, the most first."""
+    """Return the blocks that keep free memory in all arenas, by size, the most bytes first."""
     if not found:
         return []
     size = np.concatenate([one.size for one in found])

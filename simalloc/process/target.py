@@ -18,23 +18,23 @@ from simalloc.process.mappings import PAGE, Mapping, joined
 from simalloc.process.region import ABSENT, Region, down, up
 
 _HUGE: Final = 1 << 40
-"""A mapping of more bytes is address space that somebody keeps, not one of malloc's."""
+"""A mapping of more bytes is reserved address space, not memory of malloc."""
 
 _MIN_SECONDS: Final = 60
 _SECONDS_PER_GIB: Final = 60
-"""The limit of processor time for reading. A heap needs some seconds for each GiB."""
+"""Limit of processor time for reading, in seconds per GiB. A heap needs some seconds per GiB."""
 
 
 class ProcessError(SimallocError):
-    """A process or a core file cannot be read, or its heap is inconsistent."""
+    """Error: a process or core file cannot be read, or its heap is inconsistent."""
 
 
 class GoneError(ProcessError):
-    """The process has ended."""
+    """Error: the process has ended."""
 
 
 class TooLargeError(ProcessError):
-    """A range of memory is larger than this machine can copy."""
+    """Error: a range of memory is larger than this machine can copy."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +43,32 @@ class Thread:
 
     number: int
     pointer: int | None
-    """The thread pointer, where glibc's block of the thread begins; None if it is unknown."""
+    """The thread pointer, which is the start of glibc's block of the thread, or None if unknown."""
 
 
 class Target(ABC):
     """The memory of a process: mappings, bytes and the states of pages."""
 
     name: str
-    """Its name in messages."""
+    """Name of the target in messages."""
     process: int | None = None
-    """Its number; None for a core file."""
+    """Number of the process, or None for a core file."""
     command: str
-    """The name of its program."""
+    """Name of the process's program."""
     resident_bytes: int | None = None
-    """The resident bytes of the whole process; None if they are unknown."""
+    """Resident bytes of the whole process, or None if unknown."""
     knows_pages: ClassVar[bool]
-    """True if resident pages can be distinguished from others."""
+    """True if resident pages can be distinguished from other pages."""
 
     _deadline: float = math.inf
 
     @contextmanager
     def limited_time(self) -> Iterator[None]:
-        """Limit the processor time of the block. A search of damaged memory may otherwise not end.
+        """Limit the processor time of the `with` block.
 
-        `check_time` raises `ProcessError` after one minute and one more for each GiB. The limit of
-        an outer block applies to an inner one too.
+        Without a limit, a search of damaged memory may not end. `check_time` raises `ProcessError`
+        after one minute plus one minute per GiB. The limit of an outer block also applies to inner
+        blocks.
         """
         before = self._deadline
         seconds = _MIN_SECONDS + _SECONDS_PER_GIB * self.stored_bytes() / 2**30
@@ -78,7 +79,10 @@ class Target(ABC):
             self._deadline = before
 
     def check_time(self) -> None:
-        """Raise `ProcessError` if the time is over. Every loop over memory calls this method."""
+        """Raise `ProcessError` if the time has expired.
+
+        Every loop over memory calls this method.
+        """
         if time.process_time() > self._deadline:
             raise ProcessError(
                 f"{self.name} was read for longer than any heap of its size needs. Its memory is "
@@ -87,18 +91,18 @@ class Target(ABC):
 
     @abstractmethod
     def stored_bytes(self) -> int:
-        """Return the bytes of memory that can be read, roughly."""
+        """Return the approximate number of bytes of memory that can be read."""
 
     @abstractmethod
     def mappings(self) -> list[Mapping]:
-        """Return the mappings, by address, as they are now."""
+        """Return the current mappings in order of address."""
 
     def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:
-        """Return mappings with their resident bytes; 0 where these are unknown."""
+        """Return mappings with their resident bytes, or 0 for unknown resident bytes."""
         return [(one, 0) for one in mappings]
 
     def busy_runs(self) -> list[Mapping]:
-        """Return the result of `joined`, without mappings that are huge or known to be absent."""
+        """Return the result of `joined`, without huge mappings and mappings known to be absent."""
         there = [one for one, resident in self.residents(self.mappings()) if resident]
         runs = [run for run in joined(self.mappings()) if run.size <= _HUGE]
         if not self.knows_pages:
@@ -108,12 +112,12 @@ class Target(ABC):
 
     @abstractmethod
     def threads(self) -> list[Thread]:
-        """Return the threads, as they are now."""
+        """Return the current threads."""
 
     def are_thread_pointers(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return a mask of the addresses where glibc's block of a thread begins.
+        """Return a mask of the addresses at which glibc's block of a thread begins.
 
-        The block contains its own address as its first and its third word.
+        The first and the third word of such a block contain its own address.
         """
         first, third = self.words(address), self.words(address + np.uint64(16))
         found: NDArray[np.bool_] = (first == address) & (third == address) & (address != 0)
@@ -121,7 +125,7 @@ class Target(ABC):
 
     @abstractmethod
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
-        """Return the states of pages; `start` and `end` are multiples of a page."""
+        """Return the states of pages. `start` and `end` are multiples of the page size."""
 
     @abstractmethod
     def copy(
@@ -131,9 +135,9 @@ class Target(ABC):
         place: NDArray[np.uint64],
         into: NDArray[np.uint8],
     ) -> int:
-        """Copy ranges into an array at places; return the bytes that could not be read.
+        """Copy ranges into an array at places. Return the number of bytes that could not be read.
 
-        Unread bytes are zero. The caller requests only resident pages.
+        Unread bytes are zero. The caller must request only resident pages.
         """
 
     @abstractmethod
@@ -141,9 +145,9 @@ class Target(ABC):
         """Return the bytes of a mapped file, or None if it cannot be read."""
 
     def region(self, start: int, end: int, old: Region | None = None) -> Region:
-        """Return a copy of a range of memory, in whole pages; absent pages are not read.
+        """Return a copy of a range of memory in whole pages. Absent pages are not read.
 
-        `old` is an earlier copy whose array may be reused, to spare page faults. Raises
+        `old` is an earlier copy whose array may be reused to avoid page faults. Raises
         `TooLargeError` if memory is exhausted.
         """
         self.check_time()
@@ -164,7 +168,7 @@ class Target(ABC):
         return Region(start, data, pages)
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the words at addresses; 0 in absent pages, and where none can be read."""
+        """Return the words at addresses, or 0 for words in absent pages and unreadable words."""
         self.check_time()
         into = np.zeros(len(address), np.uint64)
         length = np.full(len(address), 8, np.uint64)
@@ -173,7 +177,7 @@ class Target(ABC):
         return into
 
     def bytes_at(self, address: int, size: int) -> bytes:
-        """Return a few bytes of memory; zeros where none can be read."""
+        """Return a few bytes of memory, with zeros for unreadable bytes."""
         self.check_time()
         into = np.zeros(size, np.uint8)
         start, length, place = np.array([[address], [size], [0]], np.uint64)
@@ -186,13 +190,13 @@ def _too_large(name: str, size: int) -> str:
 
 
 def runs_of(marked: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the starts and the ends of runs of marked items."""
+    """Return the starts and ends of runs of marked items."""
     edges = np.diff(np.concatenate(([0], marked.view(np.int8), [0])))
     return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
 
 
 def in_any(mappings: Sequence[Mapping], address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return a mask of the addresses that some mapping contains; the mappings are ordered."""
+    """Return a mask of the addresses that any of the ordered mappings contains."""
     starts = np.array([one.start for one in mappings], np.uint64)
     ends = np.array([one.end for one in mappings], np.uint64)
     place = np.searchsorted(starts, address, side="right").astype(np.int64) - 1

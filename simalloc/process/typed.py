@@ -1,4 +1,4 @@
-"""Dataclasses from JSON of strangers: every value has the type that its field is declared with."""
+"""Dataclasses from untrusted JSON: every value must have the declared type of its field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def typed(kind: type[_T], values: Mapping[str, Any]) -> _T:
-    """Return a dataclass of these values by name; raises `TypeError` if one has another type."""
+    """Return a dataclass with these values by name. Raises `TypeError` for a wrong type."""
     made = kind(**values)
     for name, hint in get_type_hints(kind).items():
         if not _fits(getattr(made, name), hint):
@@ -20,7 +20,7 @@ def typed(kind: type[_T], values: Mapping[str, Any]) -> _T:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Return whether a value is of a type: plain, a union, a sequence or a mapping by text."""
+    """Return whether a value has a type: plain, a union, a sequence, or a mapping by text."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:
         return any(_fits(value, each) for each in arguments)

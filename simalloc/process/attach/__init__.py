@@ -1,8 +1,8 @@
 """Recording of a running process.
 
-The recorder's library is loaded into the process by its own `dlopen`, which a stopped thread calls.
-The library directs the process's calls of malloc to itself until the recording ends. This package
-is the only part of `simalloc.process` that changes a process.
+A stopped thread of the process calls the process's own `dlopen`, which loads the recorder's
+library. The library redirects the process's malloc calls to itself until the recording ends. Only
+this package of `simalloc.process` changes a process.
 """
 
 from simalloc.process.attach.detach import detach, process_of

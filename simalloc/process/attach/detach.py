@@ -1,4 +1,4 @@
-"""Ends the recording of a running process. Only the loaded library stays in the process."""
+"""End of the recording of a running process. Only the loaded library stays in the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RAW: Final = re.compile(r"(\d+)\.\d+\.raw$")
 
 
 def process_of(directory: Path) -> int | None:
-    """Return the number of the process that records into a folder because it was attached to."""
+    """Return the number of the attached process that records into a folder, or None."""
     for path in directory.glob("*.raw"):
         named = _RAW.search(path.name)
         if named and _records_into(int(named[1]), path.name):
@@ -25,9 +25,9 @@ def process_of(directory: Path) -> int | None:
 
 
 def detach(number: int) -> None:
-    """Have a process direct its calls of malloc back to its allocator, and close its recording.
+    """Redirect a process's malloc calls back to its allocator, and close its recording.
 
-    Nothing happens if the process has ended. Raises `ProcessError` if it could not be done.
+    The call has no effect if the process has ended. Raises `ProcessError` on failure.
     """
     try:
         _detach(LiveProcess(number))
@@ -52,7 +52,7 @@ def _detach(process: LiveProcess) -> None:
 
 
 def _has_memory(number: int) -> bool:
-    """Return whether a process has not ended, nor is about to."""
+    """Return whether a process has not ended and is not ending."""
     try:
         return Path(f"/proc/{number}/statm").read_text("ascii").split()[0] != "0"
     except OSError:
@@ -60,7 +60,7 @@ def _has_memory(number: int) -> bool:
 
 
 def _records_into(number: int, name: str) -> bool:
-    """Return whether a process has a recording of this name mapped, by a library loaded late."""
+    """Return whether a library loaded late has mapped a recording of this name in a process."""
     try:
         text = Path(f"/proc/{number}/maps").read_text("utf-8", "surrogateescape")
     except OSError:

@@ -1,4 +1,4 @@
-"""A process that is held: all its threads are stopped, and it calls functions for us."""
+"""A held process: all its threads are stopped, and one of them can call functions for simalloc."""
 
 from __future__ import annotations
 
@@ -20,37 +20,39 @@ from simalloc.process.mappings import PAGE, Mapping
 from simalloc.process.target import ProcessError
 
 _TRIES: Final = 200
-"""Stops before the process is given up."""
+"""Maximum number of stops before the attempt fails."""
 _PATIENT_TRIES: Final = 5
-"""Stops in which every thread has to leave the allocator; later ones need one that has."""
+"""Number of first stops in which every thread must leave the allocator. In later stops, one thread
+outside the allocator is sufficient.
+"""
 _LONGEST_WAIT: Final = 0.005
-"""Seconds between two stops, at most."""
+"""Maximum seconds between two stops."""
 _BLOCK: Final = 4 << 20
-"""Bytes of memory whose page states are kept together."""
+"""Bytes of memory whose page states are read and cached together."""
 _AT_ENTRY: Final = 9
 _STACK_BYTES: Final = 256 << 10
 _MAX_THREADS: Final = 8192
-"""Thread pointers that have room where arguments are placed."""
+"""Maximum number of thread pointers that fit where arguments are placed."""
 _READ_WRITE: Final = 3
 _PRIVATE_ANONYMOUS: Final = 0x22
 _NO_DESCRIPTOR: Final = (1 << 64) - 1
 
 
 class HeldProcess(LiveProcess):
-    """A running process whose threads are all stopped from outside while it is read.
+    """A running process that is read while all its threads are held by another object.
 
-    Mappings and the states of pages are read once, as nothing changes. Those that were read remain
-    available after the process has been released.
+    Mappings and page states are read once, because they do not change. They remain available after
+    the process has been released.
     """
 
     def __init__(self, process: int) -> None:
         self._states: dict[int, NDArray[np.uint8]] = {}
         self._mappings: list[Mapping] = []
         super().__init__(process)
-        self._mappings = []  # the process is not held yet
+        self._mappings = []  # the process is not yet held
 
     def mappings(self) -> list[Mapping]:
-        """Return the mappings, by address."""
+        """Return the mappings in order of address."""
         if not self._mappings:
             self._mappings = super().mappings()
         return self._mappings
@@ -73,7 +75,10 @@ class HeldProcess(LiveProcess):
 
 
 class Held:
-    """Stopped threads of a process; one of them calls functions. Released at the end of `with`."""
+    """Stopped threads of a process. One of them can call functions.
+
+    The threads are released at the end of `with`.
+    """
 
     def __init__(self, process: LiveProcess) -> None:
         self.process = process
@@ -82,7 +87,7 @@ class Held:
         self.everyone_left = False
         """True if no thread was inside its allocator when the threads were last stopped."""
         self.pause = 0.0
-        """Seconds for which the last stop lasted; before it, the process ran in between."""
+        """Duration of the last stop in seconds. Between stops, the process ran."""
         self._stopped_at = 0.0
         self._memory = AllocatorMemory(self.objects, mappings)
         self._entry = _entry_of(process.process)
@@ -92,9 +97,10 @@ class Held:
 
     @contextmanager
     def hold(self, *, everyone: bool = False) -> Iterator[None]:
-        """Hold the process while the block runs; `everyone` must have left the allocator.
+        """Hold the process during the `with` block.
 
-        Raises `ProcessError` if no thread can be found that is outside the allocator.
+        With `everyone`, all threads must be outside the allocator; otherwise, one thread is
+        sufficient. Raises `ProcessError` if this state is not reached.
         """
         with ahead_of_others():
             try:
@@ -108,34 +114,37 @@ class Held:
                     self.release()
 
     def release(self) -> None:
-        """Let all threads go on."""
+        """Let all threads continue."""
         if self._stop is not None:
             self._stop.release()
             self.pause = time.perf_counter() - self._stopped_at
         self._stop = None
 
     def function(self, name: str, *, within: str = "") -> int:
-        """Return the address of the first function of a name, in a file named so; 0: none."""
+        """Return the address of the first function with a name, or 0.
+
+        Only files whose names begin with `within` are searched.
+        """
         for one in self.objects:
             if one.path.rpartition("/")[2].startswith(within) and (found := one.function(name)):
                 return found
         return 0
 
     def call(self, function: int, *arguments: int) -> int:
-        """Call a function on a stack of our own, and return its result."""
+        """Call a function on a separate stack and return its result."""
         return self._call(function, self._stack, *arguments)
 
     def place(self, content: bytes) -> int:
-        """Write bytes where they stay until the process is released; return their address."""
+        """Write bytes and return their address. They remain until the process is released."""
         assert self._stop is not None
         address = self._stack - _STACK_BYTES
         self._stop.write(address, content)
         return address
 
     def place_pointers(self, pointers: Sequence[int]) -> tuple[int, int]:
-        """Write thread pointers where `place` writes; return their address and their number.
+        """Write thread pointers in the same way as `place`. Return their address and number.
 
-        Raises `ProcessError` if there are too many.
+        Raises `ProcessError` if they are too many.
         """
         if len(pointers) > _MAX_THREADS:
             raise ProcessError(
@@ -145,19 +154,22 @@ class Held:
         return self.place(struct.pack(f"<{len(pointers)}Q", *pointers)), len(pointers)
 
     def leave(self) -> bool:
-        """Let threads leave the allocator that were let go in a call; return whether all did."""
+        """Let threads that a call has released leave the allocator.
+
+        Return whether all have left.
+        """
         assert self._stop is not None
         amid, caller = self._stop.leave(self._memory.code, self._memory.data)
         self.everyone_left = amid == 0 and caller != 0
         return self.everyone_left
 
     def thread_pointers(self) -> list[int]:
-        """Return the thread pointers of the threads."""
+        """Return the known thread pointers of the threads."""
         assert self._stop is not None
         return [one for one in self._stop.thread_pointers() if one]
 
     def add(self, found: LoadedObject) -> None:
-        """Take note of an object that was loaded meanwhile."""
+        """Add an object that was loaded meanwhile."""
         self.objects.append(found)
 
     def _stop_outside(self, *, everyone: bool) -> None:
@@ -179,7 +191,7 @@ class Held:
         )
 
     def _begin_calls(self) -> None:
-        """Keep the thread's errno, and get a stack."""
+        """Save the thread's errno, and allocate a stack."""
         location = self._call(self._needed("__errno_location"), 0)
         self._errno = (location, self.process.bytes_at(location, 4))
         memory = self._call(
@@ -218,7 +230,7 @@ class Held:
 
 
 def _entry_of(process: int) -> int:
-    """Return the address where the program began: code that does not run again."""
+    """Return the address where the program began, where the code does not run again."""
     content = Path(f"/proc/{process}/auxv").read_bytes()
     found = dict(struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]))
     return int(found[_AT_ENTRY])

@@ -1,4 +1,4 @@
-"""Loads the recorder's library into a running process, and has it begin."""
+"""Loading of the recorder's library into a running process, and the beginning of a recording."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from simalloc.trace.recorder import (
 )
 
 LIBRARY: Final = "libsimalloc_record-"
-"""Start of the names of the library's copies; the digest of the file follows."""
+"""Prefix of the names of the library's copies. The digest of the file follows."""
 
 _RTLD_NOW: Final = 2
 _ATTACH: Final = "simalloc_attach"
@@ -48,15 +48,15 @@ class Begun:
 
     raw: Path
     pause: float
-    """Seconds for which the process was stopped."""
+    """Duration in seconds for which the process was stopped."""
     start: Start | None
-    """The blocks that were live, or None if the heap is not glibc's."""
+    """Live blocks at the beginning, or None if the heap is not glibc's."""
     problems: tuple[str, ...] = ()
-    """Faults of these blocks, one sentence each."""
+    """Problems with these blocks, one sentence each."""
 
 
 def check_unrecorded(process: LiveProcess) -> None:
-    """Raise `ProcessError` if a process is recorded already."""
+    """Raise `ProcessError` if a process is already recorded."""
     for one in process.mappings():
         if one.inode and not one.deleted and _RECORDING.search(one.path):
             folder = one.path.rpartition("/")[0]
@@ -67,11 +67,11 @@ def check_unrecorded(process: LiveProcess) -> None:
 
 
 def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
-    """Begin to record a process, and write down which blocks are live at that moment.
+    """Begin to record a process, and save the blocks that are live at that moment.
 
-    Unless a sample is wanted, a snapshot of the heap at that moment is written too. The process is
-    stopped once, and its heap is walked afterwards. Raises `ProcessError` if it cannot be recorded;
-    it then runs on as if nothing had happened.
+    Unless a sample is requested, a snapshot of the heap at that moment is also saved. The process
+    is stopped once, and its heap is walked afterwards. Raises `ProcessError` if the process cannot
+    be recorded; the process then continues unchanged.
     """
     assert process.process is not None
     with preload_library() as library:
@@ -121,7 +121,7 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
 
 
 def _write_heap(raw: Path, snapshot: Snapshot, pause: float) -> None:
-    """Save the heap with which the recording begins, which was read under one stop."""
+    """Save the heap at the beginning of the recording, which was read under one stop."""
     arena_bytes = sum(part.bytes for part in snapshot.parts if part.name != "mapped")
     pauses = Pauses(1, pause, pause, 0, arena_bytes)
     with create_beside(raw, HEAP_SUFFIX) as file:
@@ -129,7 +129,7 @@ def _write_heap(raw: Path, snapshot: Snapshot, pause: float) -> None:
 
 
 def _load(held: Held, path: str) -> None:
-    """Have the process load the library."""
+    """Let the process load the library."""
     loader = held.function("dlopen") or held.function("__libc_dlopen_mode")
     if not loader:
         raise ProcessError(f"{held.process.name} has no dlopen, by which a library can be loaded")
@@ -144,7 +144,7 @@ def _load(held: Held, path: str) -> None:
 
 
 def _begin(held: Held, recorder: LoadedObject, message: bytes) -> None:
-    """Have the library take over the calls of malloc; nothing is recorded yet."""
+    """Let the library redirect the malloc calls. Nothing is recorded yet."""
     result = held.call(recorder.function(_ATTACH), held.place(message))
     error = ctypes.c_int(result & 0xFFFFFFFF).value
     if error:

@@ -27,7 +27,10 @@ _MAX_HEADERS: Final = 128
 
 
 class LoadedObject:
-    """A program or library in the memory of a process; `base` is where its file begins."""
+    """A program or library in the memory of a process.
+
+    `base` is the address of its file's beginning.
+    """
 
     def __init__(self, target: Target, base: int, path: str) -> None:
         self.path = path
@@ -60,7 +63,7 @@ class LoadedObject:
         return 0
 
     def _definition(self, number: int, name: str) -> int:
-        """Return the address of a symbol if it is this function in its default version, or 0."""
+        """Return a symbol's address if it is this function in its default version, otherwise 0."""
         content = self._target.bytes_at(self._tables[_DT_SYMTAB] + 24 * number, 24)
         text, info, _, section, value = struct.unpack_from("<IBBHQ", content)
         if section == 0 or value == 0 or info & 15 != _FUNCTION:
@@ -93,14 +96,14 @@ class LoadedObject:
 
 
 def objects_of(target: Target, mappings: Sequence[Mapping]) -> Iterator[LoadedObject]:
-    """Yield the objects that a process has loaded, by address."""
+    """Yield the objects that a process has loaded, in order of address."""
     for one in mappings:
         if one.inode and one.offset == 0 and one.readable and one.permissions[3] == "p":
             yield LoadedObject(target, one.start, one.path)
 
 
 class AllocatorMemory:
-    """Where the C library, the loader, the allocators and the recorder have code and data."""
+    """Ranges of code and data of the C library, the loader, the allocators and the recorder."""
 
     def __init__(self, objects: Sequence[LoadedObject], mappings: Sequence[Mapping]) -> None:
         paths = {one.path for one in objects if _is_amid(one)}
@@ -123,7 +126,7 @@ def _pairs(ranges: Sequence[tuple[int, int]]) -> NDArray[np.uint64]:
 
 
 def _hash(name: str) -> int:
-    """Return the hash by which GNU's table finds a name."""
+    """Return the hash of a name in the GNU hash table."""
     value = 5381
     for letter in name.encode():
         value = (value * 33 + letter) & 0xFFFFFFFF

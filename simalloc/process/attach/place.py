@@ -1,4 +1,4 @@
-"""The folder into which a running process records: one that both it and simalloc can use."""
+"""The folder of a running process's recording, which both the process and simalloc can use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.process.live import LiveProcess
 from simalloc.process.target import ProcessError
 
 _FOLDERS: Final = ("tmp", "var/tmp", "dev/shm")
-"""Folders of the process in which it may create files, the first choice first."""
+"""Folders of the process in which it may create files, in order of preference."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Place:
     """A folder of mode 0700 that belongs to the process's user."""
 
     path: Path
-    """As simalloc sees it, also when the process has ended."""
+    """Path for simalloc, which remains valid after the process has ended."""
     shown: str
-    """As messages name it."""
+    """Path in messages."""
     within: str
-    """As the process sees it."""
+    """Path in the process's view."""
     owner: tuple[int, int]
     """The user and group of the process."""
     holder: int = -1
-    """A descriptor of the folder by which `path` leads to it, or -1."""
+    """Descriptor of the folder that `path` uses, or -1."""
 
     def write(self, name: str, content: bytes) -> str:
-        """Create a file that the process can read, and return its path as the process sees it."""
+        """Create a file that the process can read, and return its path in the process's view."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(self.path / name, flags, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -50,13 +50,13 @@ class Place:
         if self.holder < 0:
             self.path.rmdir()
             return
-        with suppress(OSError):  # a container that has ended takes its folders with it
+        with suppress(OSError):  # the folders of a container disappear when it ends
             Path(self.shown).rmdir()
         os.close(self.holder)
 
 
 def make_place(process: LiveProcess, output: Path) -> Place:
-    """Create the folder: beside the trace if the process can use it there, else in its `/tmp`."""
+    """Create the folder: beside the trace if the process can use it, otherwise in its `/tmp`."""
     user, group = _owner(process.process)
     root = Path(f"/proc/{process.process}/root")
     shares_files = _shares_files(process.process)
@@ -83,9 +83,9 @@ def make_place(process: LiveProcess, output: Path) -> Place:
 
 
 def _made_in(root: Path, folder: str, name: str, user: int, group: int) -> int | None:
-    """Create a folder below a process's root; return its descriptor, or None if that cannot be.
+    """Create a folder below a process's root. Return its descriptor, or None on failure.
 
-    No link is followed: in the files of a container, it could lead anywhere.
+    Links are not followed, because a link in the files of a container could lead anywhere.
     """
     directory = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     at = os.open(root, directory)
@@ -107,14 +107,14 @@ def _made_in(root: Path, folder: str, name: str, user: int, group: int) -> int |
 
 
 def _owner(process: int) -> tuple[int, int]:
-    """Return the user and the group as which a process creates files."""
+    """Return the user and the group with which a process creates files."""
     status = Path(f"/proc/{process}/status").read_text("utf-8", "replace")
     found = {line.partition(":")[0]: line.split()[1:] for line in status.splitlines()}
     return int(found["Uid"][3]), int(found["Gid"][3])
 
 
 def _shares_files(process: int) -> bool:
-    """Return whether a process sees the same files as we do, by the same paths."""
+    """Return whether a process sees the same files as simalloc at the same paths."""
     try:
         same_root = Path(f"/proc/{process}/root").samefile("/")
         mounts = [Path(f"/proc/{one}/ns/mnt").readlink() for one in ("self", process)]

@@ -1,4 +1,4 @@
-"""Records a process that already runs, for a while."""
+"""Recording of a process that is already running."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ProcessObserver(Observer, Protocol):
     """Receives the events of a process's recording."""
 
     def begun(self, begun: Begun, folder: str) -> None:
-        """Learn, once, that the recording has begun, and the folder of its raw files."""
+        """Receive, once, the beginning of the recording and the folder of its raw files."""
 
 
 @dataclass
@@ -56,10 +56,10 @@ def record_process(
 ) -> Sequence[Recorded]:
     """Record a running process and write its trace.
 
-    The recording ends when the process does, when one of the `bounds` is reached, when `live.stop`
-    asks for it, or on SIGINT or SIGTERM. The process then goes on without the recorder. The trace
-    begins with the blocks that were live. Raises `ProcessError` or `ProgramError` if the process
-    cannot be recorded, and `SimallocError` if the trace cannot be written.
+    The recording ends when the process ends, when one of the `bounds` is reached, when `live.stop`
+    requests it, or on SIGINT or SIGTERM. The process then continues without the recorder. The trace
+    begins with the blocks that were live at the beginning. Raises `ProcessError` or `ProgramError`
+    if the process cannot be recorded, and `SimallocError` if the trace cannot be written.
     """
     process = LiveProcess(number)
     process.check_access()
@@ -96,7 +96,7 @@ def record_process(
 
 
 def _follow(place: Place, observer: Observer, bounds: Bounds, interruption: _Interruption) -> str:
-    """Watch a recording until it ends; return why, "" if its process has ended."""
+    """Watch a recording until it ends. Return the reason, or "" if its process has ended."""
     began = time.monotonic()
     follower = Follower(place.path, observer)
     follower.look()
@@ -114,7 +114,7 @@ def _follow(place: Place, observer: Observer, bounds: Bounds, interruption: _Int
 
 @contextmanager
 def _interruptions() -> Iterator[_Interruption]:
-    """Note signals that would end this process, instead of ending immediately."""
+    """Store signals that would end this process, instead of ending immediately."""
     interruption, before = _Interruption(), {}
     handler: Any = interruption
     if threading.current_thread() is threading.main_thread():

@@ -1,4 +1,4 @@
-"""The request to the recorder's library: `struct late_request` of preload/attach.h."""
+"""The request to the recorder's library: `struct late_request` in preload/attach.h."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_PATH: Final = 4095
 
 
 def request(path: str, process: int, wanted: Wanted) -> bytes:
-    """Return a request to record into a file that the process is to create."""
+    """Return a request to record into a file that the process will create."""
     encoded = os.fsencode(path)
     if len(encoded) > _LONGEST_PATH:
         raise ProcessError(f"the path of the recording is longer than {_LONGEST_PATH:,} bytes")

@@ -1,4 +1,4 @@
-/* simalloc.process._walker: heaps of other processes, for Python. */
+/* simalloc.process._walker: Python binding for reading the heaps of other processes. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
 #include "caller.h"
@@ -15,7 +15,7 @@ typedef struct {
     Py_buffer *views;
 } Memory;
 
-/* Releases columns that do not fit together, and raises ValueError with the reason. */
+/* Releases columns with inconsistent lengths, and raises a ValueError with the reason. */
 static PyObject *refuse(struct column *columns, size_t count, const char *reason)
 {
     columns_release(columns, count);
@@ -23,7 +23,7 @@ static PyObject *refuse(struct column *columns, size_t count, const char *reason
     return NULL;
 }
 
-/* Returns None if `error` is 0, or else raises OSError with this errno. */
+/* Returns None if `error` is 0. Otherwise raises an OSError with this errno. */
 static PyObject *none_or_error(int error)
 {
     errno = error;
@@ -194,7 +194,7 @@ static PyType_Spec memory_spec = {
 typedef struct {
     PyObject ob_base;
     struct tracer tracer;
-    pid_t caller; /* the thread that was chosen for calls; 0: none */
+    pid_t caller; /* thread that was chosen for calls, or 0 */
 } Stop;
 
 static struct tracer *tracer_of(PyObject *object)
@@ -245,7 +245,7 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
     return PyLong_FromLong(rounds);
 }
 
-/* Lets threads leave the allocator, and chooses one for calls. */
+/* Lets threads leave the allocator, and chooses a thread for calls. */
 static PyObject *stop_leave(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "code", .width = 8}, {.name = "data", .width = 8}};
@@ -382,7 +382,7 @@ static PyType_Spec stop_spec = {
     .slots = stop_slots,
 };
 
-/* Returns whether every range is short enough and ends within `room` bytes. */
+/* Returns whether every range has a permitted length and ends within `room` bytes. */
 static bool ranges_fit(const uint64_t *length, const uint64_t *place, Py_ssize_t count,
                        Py_ssize_t room)
 {
@@ -490,7 +490,8 @@ static PyObject *starts(PyObject *module, PyObject *args)
     return count < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(count);
 }
 
-/* The robust list of a thread, which glibc keeps at a fixed distance from the thread pointer. */
+/* Returns the address of a thread's robust list, which glibc stores at a fixed distance from the
+ * thread pointer. */
 static PyObject *robust_list(PyObject *module, PyObject *number)
 {
     (void)module;

@@ -13,12 +13,12 @@
 #if defined(__x86_64__)
 
 enum { LEAVE_ROUNDS = 300, LEAVE_NS = 20 * 1000, LEAVE_STEADY_ROUNDS = 10 };
-enum { ALONE_NS = 300 * 1000 * 1000 }; /* a call has this long before the other threads run too */
+enum { ALONE_NS = 300 * 1000 * 1000 }; /* a call has this time before the other threads also run */
 enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
 enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
 enum { HEAP_ALIGNMENT = 64 << 20, HEAP_HEADER_SMALL = 32, HEAP_HEADER = 48 };
 
-/* Results of a blocked system call that is to be restarted, or was interrupted. */
+/* Results of a blocked system call that was interrupted or will be restarted. */
 enum { RESTART_FIRST = -516, RESTART_LAST = -512, INTERRUPTED = -4 };
 
 static bool get_registers(pid_t number, struct user_regs_struct *registers)
@@ -41,9 +41,8 @@ static bool is_in(uint64_t address, const struct range *ranges, size_t count)
     return false;
 }
 
-/* Returns whether a thread waits in the kernel for something outside, as a program's thread does that
- * has nothing to do. An allocator waits for its locks alone, which are in its data or at the start of
- * an arena's heap. */
+/* Returns whether a thread waits in the kernel for an external event, as an idle thread does. An
+ * allocator waits only for its locks, which are in its data or at the start of an arena's heap. */
 static bool waits(const struct user_regs_struct *registers, const struct allocator_memory *memory)
 {
     int64_t answer = (int64_t)registers->rax;
@@ -56,10 +55,10 @@ static bool waits(const struct user_regs_struct *registers, const struct allocat
             place != HEAP_HEADER_SMALL && place != HEAP_HEADER);
 }
 
-/* Returns whether a thread gives up its processor in a call of sched_yield that is not the
- * allocator's: an allocator yields while it waits for a lock. A thread that only yields is nearly
- * always stopped in this call if the processors are busy. The function has no frame, so the address
- * to which it returns is on top of the stack. */
+/* Returns whether a thread yields its processor in a call of sched_yield by the program. A call by
+ * the allocator does not count, because an allocator yields while it waits for a lock. If the
+ * processors are busy, a thread that only yields is almost always stopped in this call. sched_yield
+ * has no frame, so its return address is on top of the stack. */
 static bool yields(const struct thread *thread, const struct user_regs_struct *registers,
                    const struct allocator_memory *memory)
 {
@@ -92,7 +91,8 @@ int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
         }
         if (amid == 0 || round == LEAVE_ROUNDS)
             return amid;
-        /* A longer run makes it no likelier that a thread stops outside; only slow calls need it. */
+        /* A longer run does not make it likelier that a thread stops outside. Only slow calls need
+         * it. */
         tracer_pause(LEAVE_NS * (1 + round / LEAVE_STEADY_ROUNDS));
         if (!tracer_interrupt(tracer))
             return -1;
@@ -126,13 +126,13 @@ int tracer_write(const struct tracer *tracer, uint64_t address, const void *byte
     return written < 0 ? errno : (size_t)written == count ? 0 : EFAULT;
 }
 
-/* All of a thread that a call changes. */
+/* The state of a thread that a call changes. */
 struct saved {
     struct user_regs_struct registers;
     uint8_t extended[EXTENDED_BYTES];
     struct iovec extended_vector;
     uint64_t signals; /* mask of blocked signals */
-    uint64_t code;    /* at the entry of the program */
+    uint64_t code;    /* code at the entry of the program */
 };
 
 static bool save(struct saved *saved, const struct thread *thread, uint64_t entry)
@@ -155,11 +155,12 @@ static void restore(struct saved *saved, const struct thread *thread, uint64_t e
     set_registers(thread->number, &saved->registers);
 }
 
-/* The code that is put at the program's entry: call *%rax, int3. */
+/* Code written to the program's entry: call *%rax, int3. */
 static const uint64_t TRAMPOLINE = UINT64_C(0x9090909090ccd0ff);
 enum { AFTER_TRAP = 3 };
 
-/* Has the thread begin the call. No signal handler of the program runs in it meanwhile. */
+/* Makes a thread begin the call. Signals are blocked, so no signal handler of the program runs
+ * during the call. */
 static bool enter(const struct saved *saved, const struct thread *thread, const struct call *call)
 {
     static const int faults[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
@@ -171,7 +172,7 @@ static bool enter(const struct saved *saved, const struct thread *thread, const 
     registers.rip = call->entry;
     registers.rsp = stack & ~UINT64_C(15);
     registers.rax = call->function;
-    registers.orig_rax = (uint64_t)-1; /* no system call is to be restarted */
+    registers.orig_rax = (uint64_t)-1; /* prevents the restart of a system call */
     registers.eflags &= ~(uint64_t)(DIRECTION_FLAG | TRAP_FLAG);
     registers.rdi = call->arguments[0];
     registers.rsi = call->arguments[1];
@@ -204,7 +205,8 @@ static int examine(struct thread *thread, const struct call *call, uint64_t *res
                : -signal;
 }
 
-/* Runs a call to its end. A signal that cannot be blocked is kept in `*kept` for later. */
+/* Runs a call to its end. A signal that cannot be blocked is stored in `*kept` for delivery after
+ * the call. */
 static int run(struct tracer *tracer, struct thread *thread, const struct call *call,
                uint64_t *result, int *kept)
 {

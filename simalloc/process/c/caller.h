@@ -1,4 +1,4 @@
-/* Has a stopped process call functions of its own. */
+/* Calls functions of a stopped process in one of its threads. */
 #ifndef SIMALLOC_CALLER_H
 #define SIMALLOC_CALLER_H
 
@@ -15,29 +15,32 @@ struct allocator_memory {
 enum { CALL_ARGUMENTS = 6 };
 
 struct call {
-    uint64_t entry;    /* entry of the program: code never run again, overwritten by the call */
+    uint64_t entry;    /* entry of the program: its code never runs again and is overwritten by the
+                        * call */
     uint64_t function;
     uint64_t arguments[CALL_ARGUMENTS];
-    uint64_t stack; /* the end of memory for it; 0: the thread's own stack */
+    uint64_t stack; /* end of memory for the call's stack, or 0 to use the thread's own stack */
 };
 
-/* Lets threads run until none is amid the allocator or the loader; returns how many still are, after
- * many rounds, or -1 if they could not be stopped again. */
+/* Lets threads run until no thread is executing code of the allocator or the loader. Returns the
+ * number of threads that still are after many rounds, or -1 if the threads could not be stopped
+ * again. */
 int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory);
 
-/* Returns a stopped thread that is not amid the allocator or the loader, or NULL. */
+/* Returns a stopped thread that is outside the allocator and the loader, or NULL. */
 struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory);
 
 /* Calls a function in a stopped thread, restores the thread's state, and stores the function's
  * result in `*result`. If the call does not end soon, all other threads run until it ends. Returns
- * 0 or an errno. EFAULT: a signal ended the call, and the thread's state is restored. */
+ * 0 or an errno. EFAULT means that a signal ended the call; the thread's state is then restored
+ * too. */
 int tracer_call(struct tracer *tracer, struct thread *thread, const struct call *call,
                 uint64_t *result);
 
-/* Writes bytes into the process; returns 0 or an errno. */
+/* Writes bytes into the process. Returns 0 or an errno. */
 int tracer_write(const struct tracer *tracer, uint64_t address, const void *bytes, size_t count);
 
-/* Returns the thread pointer of a stopped thread; 0: unknown. */
+/* Returns the thread pointer of a stopped thread, or 0 if unknown. */
 uint64_t tracer_thread_pointer(const struct thread *thread);
 
 #endif

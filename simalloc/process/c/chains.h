@@ -1,6 +1,7 @@
-/* The chains and lists of glibc's malloc in a copy of memory.
+/* Walks the chunk chains and lists of glibc's malloc in a copy of memory.
  *
- * Every function visits at most `capacity` items, so that an endless list is not a hang. */
+ * Every function visits at most `capacity` items, so that an endless list cannot cause an endless
+ * loop. */
 #ifndef SIMALLOC_CHAINS_H
 #define SIMALLOC_CHAINS_H
 
@@ -9,36 +10,36 @@
 enum chain_end {
     CHAIN_DONE,    /* the chain ended at the required address */
     CHAIN_FULL,    /* more items than `capacity` */
-    CHAIN_FENCE,   /* a size of 16 or 0: the chunk that ends a piece of an arena */
-    CHAIN_SIZE,    /* a size that is impossible or extends beyond the end */
-    CHAIN_OUTSIDE, /* an address that is not in memory, or not aligned */
-    CHAIN_BROKEN   /* a link that does not lead back */
+    CHAIN_FENCE,   /* a size of 16 or 0, which marks the end of an arena's piece */
+    CHAIN_SIZE,    /* an impossible size, or a chunk that extends beyond the end */
+    CHAIN_OUTSIDE, /* an address that is not in memory or not aligned */
+    CHAIN_BROKEN   /* a link whose back link does not match */
 };
 
 struct chain {
-    size_t count;        /* items visited */
-    uint64_t next;       /* address of the first item not visited */
+    size_t count;        /* number of visited items */
+    uint64_t next;       /* address of the first item that was not visited */
     enum chain_end end;
 };
 
-/* Visits the chunks from `start` up to `stop`, and puts their addresses and size words, with the
- * three flags, into the arrays. */
+/* Visits the chunks from `start` up to `stop`. Stores their addresses and their size words, which
+ * contain the three flags. */
 struct chain walk_chunks(const struct memory *memory, uint64_t start, uint64_t stop,
                          uint64_t *address, uint64_t *word, size_t capacity);
 
-/* Visits a list from its item `first` to the link 0. An item's link is `offset` bytes behind it; if
- * `masked`, it is stored XOR (its own address >> 12). */
+/* Visits a list from its item `first` until a link is 0. The link of an item is `offset` bytes
+ * after its address. If `masked`, the link is stored XOR (its own address >> 12). */
 struct chain follow_list(const struct memory *memory, uint64_t first, unsigned offset, bool masked,
                          uint64_t *item, size_t capacity);
 
-/* Visits the chunks of a ring, forward from its head, a chunk too. */
+/* Visits the chunks of a ring forwards from its head. The head is also a chunk. */
 struct chain follow_ring(const struct memory *memory, uint64_t head, uint64_t *item,
                          size_t capacity);
 
-/* Finds the addresses in [base, end), multiples of `step`, from which a chain of chunks reaches
- * `end` exactly and whose size word states that the previous chunk is in use. Stores them in
- * `found`, the lowest first. Returns their number, or -1 if memory is exhausted. `bytes` is the
- * content of memory from `base` on. */
+/* Finds the starts of chains in [base, end). A start is a multiple of `step` from which a chain of
+ * chunks reaches `end` exactly, and whose size word states that the previous chunk is in use.
+ * Stores the starts in `found`, the lowest first. Returns their number, or -1 if memory is
+ * exhausted. `bytes` is the content of memory from `base` on. */
 ptrdiff_t chain_starts(const uint8_t *bytes, uint64_t base, uint64_t end, uint64_t step,
                        uint64_t *found, size_t capacity);
 

@@ -12,7 +12,8 @@
 enum { RANGES_A_CALL = 1024, BYTES_A_CALL = 1 << 30 };
 enum { PAGES_A_TURN = 64, MIN_TURNS = 4, MAX_HELPERS = 3, STATE_SHIFT = 62 };
 
-/* Copies one call's worth of ranges; returns the number of bytes that were read, or -1. */
+/* Copies as many ranges as one system call accepts. Returns the number of bytes that were read, or
+ * -1. */
 static ssize_t copy_some(pid_t process, const struct iovec *local, const struct iovec *remote,
                          size_t count)
 {
@@ -28,7 +29,7 @@ int64_t copy_ranges(pid_t process, const uint64_t *start, const uint64_t *length
 {
     struct iovec local[RANGES_A_CALL], remote[RANGES_A_CALL];
     int64_t missing = 0;
-    uint64_t done = 0; /* bytes of range `first` that were copied or given up */
+    uint64_t done = 0; /* bytes of range `first` that were copied or skipped */
     for (size_t first = 0; first < count;) {
         size_t ranges = 0;
         uint64_t bytes_in_call = 0;
@@ -59,7 +60,7 @@ int64_t copy_ranges(pid_t process, const uint64_t *start, const uint64_t *length
             done = 0;
             continue;
         }
-        /* The page at which the copy ended cannot be read: its bytes are zero. */
+        /* The page at which the copy ended cannot be read, so its bytes are set to zero. */
         uint64_t at = start[first] + done, left = length[first] - done;
         uint64_t gap = PAGE_BYTES - at % PAGE_BYTES < left ? PAGE_BYTES - at % PAGE_BYTES : left;
         memset(bytes + place[first] + done, 0, (size_t)gap);
@@ -73,14 +74,14 @@ int64_t copy_ranges(pid_t process, const uint64_t *start, const uint64_t *length
     return missing;
 }
 
-/* Pages that several threads copy, a turn of PAGES_A_TURN pages at a time. */
+/* Pages that several threads copy. Each thread takes PAGES_A_TURN pages at a time. */
 struct shared_copy {
     const struct pages *pages;
     atomic_size_t next; /* first page that no thread has taken */
     atomic_int error;   /* errno of a turn that failed, or 0 */
 };
 
-/* Reads the states of the pages first to first + count - 1; returns 0, or an errno. */
+/* Reads the states of the pages first to first + count - 1. Returns 0 or an errno. */
 static int read_states(const struct pages *pages, size_t first, size_t count)
 {
     uint64_t entry[PAGES_A_TURN] = {0};
@@ -92,7 +93,7 @@ static int read_states(const struct pages *pages, size_t first, size_t count)
     return 0;
 }
 
-/* Copies the pages first to first + count - 1; returns 0, or an errno. */
+/* Copies the pages first to first + count - 1. Returns 0 or an errno. */
 static int copy_turn(const struct pages *pages, size_t first, size_t count)
 {
     uint64_t start[PAGES_A_TURN], length[PAGES_A_TURN], place[PAGES_A_TURN];
@@ -131,7 +132,7 @@ static void *take_turns(void *given)
     return NULL;
 }
 
-/* Returns the number of threads that help to copy pages: one for each further processor. */
+/* Returns the number of helper threads for copying pages: one for each further processor. */
 static size_t helpers_for(size_t count)
 {
     cpu_set_t processors;

@@ -1,4 +1,4 @@
-/* A copy of another process's memory: regions by address, and words in them. */
+/* A copy of another process's memory: regions in order of address, and the words in them. */
 #ifndef SIMALLOC_MEMORY_H
 #define SIMALLOC_MEMORY_H
 
@@ -13,7 +13,7 @@ struct region {
     const uint8_t *bytes;
 };
 
-/* regions[i].end <= regions[i + 1].start */
+/* Invariant: regions[i].end <= regions[i + 1].start. */
 struct memory {
     struct region *regions;
     size_t count;
@@ -41,7 +41,7 @@ static inline uint64_t word_at(const uint8_t *bytes)
     return word;
 }
 
-/* Puts the 8 bytes at `address` into `*word`; returns false if no region contains all of them. */
+/* Stores the 8 bytes at `address` in `*word`. Returns false if no region contains all 8 bytes. */
 static inline bool memory_word(const struct memory *memory, uint64_t address, uint64_t *word)
 {
     const struct region *region = memory_region(memory, address);

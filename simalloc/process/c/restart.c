@@ -10,12 +10,13 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
-/* The kernel's own result for "repeat the call unless a handler runs"; programs never see it. */
+/* The kernel's internal result for "repeat the call unless a handler runs". Programs never see
+ * it. */
 enum { ERESTARTNOHAND = 514 };
 
 /* Returns whether the kernel ends a call with EINTR at every stop: signal(7), "Interruption of
- * system calls and library functions by stop signals". The calls on sockets are affected if the
- * socket has a timeout. connect is left out, because its second call reports the first. */
+ * system calls and library functions by stop signals". Calls on a socket are affected if the socket
+ * has a timeout. connect is excluded, because a second call reports the result of the first. */
 static bool is_ended_by_stops(long call)
 {
     switch (call) {

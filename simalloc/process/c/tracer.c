@@ -28,11 +28,14 @@
 #define WAITS_FOR_LOCK(registers) 0
 #endif
 
-enum { PATIENCE_NS = 20 * 1000 * 1000 };  /* for a thread to stop, before its state is examined */
-enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* for a thread in the kernel to stop, to be released */
+enum { PATIENCE_NS = 20 * 1000 * 1000 };  /* time for a thread to stop before its state is
+                                           * examined */
+enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* time for a thread in the kernel to stop so that it can
+                                           * be released */
 enum { ROUNDS = 500, ROUNDS_OF_OWNERS = 3 };
 enum { LOOK_NS = 20 * 1000, SHORTEST_RUN_NS = 1000 * 1000, LONGEST_RUN_NS = 10 * 1000 * 1000 };
-enum { STACK_WORDS = 128 }; /* words of the stack searched for the address of an arena */
+enum { STACK_WORDS = 128 }; /* number of stack words that are searched for the address of an
+                             * arena */
 
 int64_t tracer_now(void)
 {
@@ -63,7 +66,7 @@ static char state_letter(pid_t process, pid_t number)
     return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 'X';
 }
 
-/* Takes note of a stop or an end that waitpid reported. */
+/* Stores a stop or an exit that waitpid has reported. */
 static void note_status(struct thread *thread, int status)
 {
     if (!WIFSTOPPED(status)) {
@@ -91,8 +94,8 @@ void tracer_await(struct thread *thread, int64_t deadline)
     }
 }
 
-/* Waits until all threads that were interrupted have stopped. Returns false if one neither stops
- * nor waits in the kernel. */
+/* Waits until all interrupted threads have stopped. Returns false if a thread neither stops nor
+ * waits in the kernel. */
 static bool await_stops(struct tracer *tracer)
 {
     int64_t deadline = tracer_now() + PATIENCE_NS;
@@ -118,8 +121,8 @@ static bool is_known(const struct tracer *tracer, pid_t number)
     return false;
 }
 
-/* Makes a thread stop, once; returns false, with errno set, if it cannot be. A thread that has
- * stopped already would stop a second time when it goes on. */
+/* Makes a thread stop once. Returns false, with errno set, on failure. A thread that is already
+ * stopped is not interrupted, because it would stop a second time when it continues. */
 static bool interrupt(struct thread *thread)
 {
     if (thread->interrupted)
@@ -128,8 +131,8 @@ static bool interrupt(struct thread *thread)
     return ptrace(PTRACE_INTERRUPT, thread->number, NULL, NULL) == 0;
 }
 
-/* Attaches to a thread and interrupts it; returns 0, or an errno. A thread that has ended is
- * passed over. */
+/* Attaches to a thread and interrupts it. Ignores a thread that has ended. Returns 0 or an
+ * errno. */
 static int seize(struct tracer *tracer, pid_t number)
 {
     if (tracer->count == tracer->capacity) {
@@ -149,7 +152,7 @@ static int seize(struct tracer *tracer, pid_t number)
     return interrupt(&tracer->threads[tracer->count - 1]) || errno == ESRCH ? 0 : errno;
 }
 
-/* Attaches to every thread not known yet; returns 0, or an errno. */
+/* Attaches to every new thread. Returns 0 or an errno. */
 static int seize_new(struct tracer *tracer, size_t *found)
 {
     char path[64];
@@ -169,7 +172,7 @@ static int seize_new(struct tracer *tracer, size_t *found)
     return error;
 }
 
-/* Attaches to threads until no new one appears. Returns 0, or an errno. */
+/* Attaches to threads until no new thread appears. Returns 0 or an errno. */
 static int stop_new(struct tracer *tracer)
 {
     size_t found = 0;
@@ -193,7 +196,7 @@ int tracer_stop(struct tracer *tracer, pid_t process)
     return error;
 }
 
-/* Locks of arenas; word[i] != 0 if lock i was held when it was last read. */
+/* Locks of arenas. word[i] != 0 if lock i was held when it was last read. */
 struct locks {
     const uint64_t *address;
     uint32_t *word;
@@ -223,8 +226,8 @@ static size_t held_lock_at(const struct locks *locks, uint64_t address)
 }
 
 /* Returns the index + 1 of the held lock whose address a thread has in its registers or on top of
- * its stack, or 0. The address of an arena's lock is the arena's address, which the code
- * that holds the lock uses. */
+ * its stack, or 0. The address of an arena's lock is also the arena's address, which code that
+ * holds the lock uses. */
 static size_t known_lock(pid_t process, const struct user_regs_struct *registers,
                          const struct locks *locks)
 {
@@ -247,7 +250,8 @@ static bool is_in(uint64_t address, const struct range *ranges, size_t count)
 }
 
 /* Returns whether a thread may hold one of the held locks: it executes code in one of the ranges
- * and does not wait for a lock. Notes the lock that it knows; only_owners: it must know one. */
+ * and is not waiting for a lock. Stores the known lock of the thread. With only_owners, the thread
+ * must have a known lock. */
 static bool may_hold(const struct tracer *tracer, struct thread *thread, const struct locks *locks,
                      bool only_owners, const struct range *code, size_t code_count)
 {
@@ -279,7 +283,8 @@ bool tracer_interrupt(struct tracer *tracer)
     return await_stops(tracer) && stop_new(tracer) == 0;
 }
 
-/* Lets threads go on that may hold one of the held locks; returns their number. */
+/* Lets threads that may hold one of the held locks continue. Returns the number of these
+ * threads. */
 static size_t let_holders_go(struct tracer *tracer, const struct locks *locks, bool only_owners,
                              const struct range *code, size_t code_count)
 {
@@ -295,8 +300,8 @@ static size_t let_holders_go(struct tracer *tracer, const struct locks *locks, b
     return count;
 }
 
-/* Interrupts the threads whose lock has been released: each may take it again soon. Returns whether
- * others still run. */
+/* Interrupts the threads whose lock has been released, because they may soon take it again. Returns
+ * whether other threads still run. */
 static bool interrupt_released(struct tracer *tracer, const struct locks *locks)
 {
     bool running = false;
@@ -311,7 +316,7 @@ static bool interrupt_released(struct tracer *tracer, const struct locks *locks)
     return running;
 }
 
-/* Lets threads run until they have released their locks, or some time has passed; then interrupts
+/* Lets threads run until they have released their locks or the time has passed. Then interrupts
  * them. */
 static bool run_and_interrupt(struct tracer *tracer, const struct locks *locks, int64_t time)
 {

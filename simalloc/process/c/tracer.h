@@ -1,4 +1,4 @@
-/* Stops all threads of a process by ptrace, and lets them go as if nothing had happened. */
+/* Stops all threads of a process with ptrace, and later lets them continue unaffected. */
 #ifndef SIMALLOC_TRACER_H
 #define SIMALLOC_TRACER_H
 
@@ -8,17 +8,18 @@
 #include <sys/types.h>
 
 enum thread_state {
-    THREAD_RUNNING, /* interrupted, not stopped yet: it stops before it runs the program again */
+    THREAD_RUNNING, /* interrupted but not yet stopped: the thread stops before it runs the program
+                     * again */
     THREAD_STOPPED,
     THREAD_GONE
 };
 
 struct thread {
     pid_t number;
-    int signal; /* a signal that it is about to get, and does when it goes on; 0: none */
+    int signal; /* pending signal, which the thread receives when it continues, or 0 */
     enum thread_state state;
-    bool interrupted; /* true if it stops soon although it runs */
-    size_t lock;      /* index + 1 of the lock for which it was let go; 0: unknown */
+    bool interrupted; /* true if the thread is running but will stop soon */
+    size_t lock;      /* index + 1 of the lock for which the thread was let go, or 0 if unknown */
 };
 
 struct tracer {
@@ -33,38 +34,40 @@ struct range {
     uint64_t end;
 };
 
-/* Attaches to all threads and stops them; returns 0, or an errno. A thread that waits in the kernel
- * and cannot be stopped there counts as stopped. On failure nothing stays attached. */
+/* Attaches to all threads and stops them. Returns 0 or an errno. A thread that waits in the kernel
+ * and cannot be stopped there counts as stopped. On failure, no thread stays attached. */
 int tracer_stop(struct tracer *tracer, pid_t process);
 
-/* Lets threads that execute code in one of the ranges run until none of the 32-bit words at the
- * addresses, the locks of arenas, is set. Threads that know the address of such a lock run first.
- * Returns the number of rounds, or -1 if a lock is still set after
- * many. */
+/* Lets threads that execute code in one of the ranges run until all locks are free. `locks` are the
+ * addresses of the arenas' locks: 32-bit words that are 0 if free. Threads with the address of such
+ * a lock in registers or on the stack run first. Returns the number of rounds, or -1 if a lock is
+ * still held after many rounds. */
 int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
                   const struct range *code, size_t code_count);
 
-/* Stops all threads that were let go, and new ones. Returns whether all threads are stopped. */
+/* Stops all threads that were let go, and all new threads. Returns whether all threads are
+ * stopped. */
 bool tracer_interrupt(struct tracer *tracer);
 
-/* Lets a stopped thread go on, with the signal that it was about to get. */
+/* Lets a stopped thread continue, with its pending signal. */
 void tracer_let_go(struct thread *thread);
 
 /* Waits until a thread has stopped or ended, or `deadline` has passed. */
 void tracer_await(struct thread *thread, int64_t deadline);
 
-/* The monotonic clock, and a wait; nanoseconds. */
+/* Return the monotonic clock, and wait; both in nanoseconds. */
 int64_t tracer_now(void);
 void tracer_pause(long nanoseconds);
 
-/* Lets all threads go on, with the signals that they were about to get. */
+/* Lets all threads continue, with their pending signals. */
 void tracer_release(struct tracer *tracer);
 
-/* Lets all stopped threads go on that are not among the `kept` ones. They are no longer attached. */
+/* Detaches from all stopped threads that are not among the `kept` threads, and lets them
+ * continue. */
 void tracer_keep(struct tracer *tracer, const uint64_t *kept, size_t count);
 
-/* Puts the address of a thread's list of robust locks into `*head`; returns -1 with errno set if it
- * may not be known. */
+/* Stores the address of a thread's list of robust locks in `*head`. Returns -1, with errno set, if
+ * the address may not be read. */
 int thread_robust_list(pid_t thread, uint64_t *head);
 
 #endif

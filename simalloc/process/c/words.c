@@ -9,7 +9,7 @@
 
 enum { BATCH = 1024, PAGE_BITS = 12, THERE_SHIFT = 62 };
 
-/* Looks a group of pages up. A page that cannot be looked up is absent. */
+/* Looks up a group of pages. A page whose state cannot be read counts as absent. */
 static uint64_t pages_there(int pagemap, uint64_t group)
 {
     uint64_t entry[PAGES_A_GROUP] = {0}, there = 0;

@@ -1,4 +1,4 @@
-/* Single words of another process, none of them in a page that is not there. */
+/* Reads single words of another process, but never from an absent page. */
 #ifndef SIMALLOC_WORDS_H
 #define SIMALLOC_WORDS_H
 
@@ -8,16 +8,16 @@
 
 enum { PAGES_A_GROUP = 64, KNOWN_GROUPS = 4096 };
 
-/* The pages that were present or swapped when they were last looked up, in groups of 64 that begin
- * at a multiple of 64. A group is stored at its number modulo KNOWN_GROUPS. */
+/* Cache of the pages that were present or swapped at their last look-up. Pages are cached in groups
+ * of 64 that begin at a multiple of 64. A group is stored at its number modulo KNOWN_GROUPS. */
 struct known_pages {
-    uint64_t group[KNOWN_GROUPS]; /* number + 1, or 0 if the entry is empty */
-    uint64_t there[KNOWN_GROUPS]; /* a bit for each page */
+    uint64_t group[KNOWN_GROUPS]; /* number of the group + 1, or 0 in an empty entry */
+    uint64_t there[KNOWN_GROUPS]; /* one bit per page */
 };
 
-/* Puts the words at `count` addresses into `word`; 0 where the page is absent, because reading it
- * would map it, and where nothing can be read. `pagemap` is the open file of that name of the
- * process. Returns -1 with errno set if the process cannot be read. */
+/* Stores the words at `count` addresses in `word`. A word is 0 if it cannot be read, or if its page
+ * is absent, because reading an absent page would map it. `pagemap` is the process's open file of
+ * that name. Returns -1, with errno set, if the process cannot be read. */
 int copy_words(pid_t process, int pagemap, struct known_pages *known, const uint64_t *address,
                size_t count, uint64_t *word);
 

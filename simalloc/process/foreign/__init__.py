@@ -1,4 +1,4 @@
-"""Heaps of other allocators than glibc's, found by their own tables."""
+"""Heaps of allocators other than glibc's, found by their own tables."""
 
 from simalloc.process.foreign.finding import find_foreign
 from simalloc.process.foreign.foreign import Foreign, ForeignClass

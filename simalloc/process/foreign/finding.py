@@ -1,4 +1,4 @@
-"""Looks for heaps of other allocators in a process."""
+"""Search for heaps of other allocators in a process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from simalloc.process.target import Target
 
 
 def find_foreign(target: Target, found: Capture) -> list[Foreign]:
-    """Return the heaps of jemalloc, tcmalloc, mimalloc and Python that a process has.
+    """Return the heaps of jemalloc, tcmalloc, mimalloc and Python in a process.
 
-    They are read while the process runs, so their figures are from several moments.
+    The heaps are read while the process runs, so their figures are from different moments.
     """
     runs = target.busy_runs()
     areas = data_areas(found.mappings)

@@ -28,21 +28,21 @@ class Foreign:
 
     allocator: str
     bytes: int
-    """From the system, as far as its tables say."""
+    """Bytes from the system, as far as the allocator's tables show."""
     resident: int | None
-    """None where pages are unknown."""
+    """Resident bytes, or None if pages are unknown."""
     used: int
-    """Bytes of blocks that are allocated, by their size class."""
+    """Bytes of allocated blocks, rounded up to their size classes."""
     blocks: int
     free: int
-    """Bytes that are free in memory that contains blocks."""
+    """Free bytes in memory that contains blocks."""
     note: str
     """Contents of `used` besides the program's blocks."""
     classes: Sequence[ForeignClass] = ()
 
 
 def resident_of(target: Target, start: NDArray[np.uint64], size: NDArray[np.uint64]) -> int | None:
-    """Return the resident bytes in ranges of whole pages; None where pages are unknown."""
+    """Return the resident bytes in ranges of whole pages, or None if pages are unknown."""
     if not target.knows_pages or not len(start):
         return None if not target.knows_pages else 0
     order = np.argsort(start)
@@ -61,7 +61,7 @@ def _present(target: Target, low: int, high: int) -> int:
 
 
 def pointers_to(region: Region, runs: Sequence[Mapping], room: int) -> NDArray[np.int64]:
-    """Return the indices of a region's words that point to `room` bytes of memory or more."""
+    """Return the indices of a region's words that point to at least `room` bytes of memory."""
     long = [run for run in runs if run.size >= room]
     words = region.words
     starts = np.array([run.start for run in long], np.uint64)

@@ -29,7 +29,7 @@ _MAX_LEAVES: Final = 1 << 12
 
 
 def class_sizes() -> list[int]:
-    """Return jemalloc's size classes on x86-64: 8, 16, 32, then four to each power of two."""
+    """Return jemalloc's size classes on x86-64: 8, 16, 32, then four per power of two."""
     sizes = [8, 16, 32, 48, 64, 80, 96, 112, 128]
     group = 128
     while len(sizes) < 232:
@@ -41,7 +41,10 @@ def class_sizes() -> list[int]:
 def find_jemalloc(
     target: Target, data: Sequence[tuple[str, Region]], runs: Sequence[Mapping]
 ) -> Iterator[Foreign]:
-    """Yield each jemalloc of the process; a Rust program may have its own besides another."""
+    """Yield each jemalloc in the process.
+
+    A Rust program may contain its own copy besides another.
+    """
     for file, region in data:
         for leaves in _roots(target, region, runs):
             found = _heap(target, file, leaves)
@@ -52,7 +55,7 @@ def find_jemalloc(
 def _roots(
     target: Target, region: Region, runs: Sequence[Mapping]
 ) -> Iterator[list[tuple[int, int]]]:
-    """Yield possible entries of a root: the GiB of addresses, and its leaf."""
+    """Yield the possible entries of a root: indices (in GiB of addresses) and leaves."""
     if len(region.words) < _LEAF_WORDS:
         return
     words = region.words
@@ -74,10 +77,10 @@ def _roots(
 
 
 def _in_sparse_window(words: NDArray[np.uint64], place: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a mask of the places that a root can contain: most of its words are zero.
+    """Return a mask of the places that may be in a root, most of whose words are zero.
 
-    An interpreter has thousands of pointers to long mappings, in data that is not sparse. Each
-    would cost a copy of 2 MiB.
+    An interpreter has thousands of pointers to long mappings in data that are not sparse. Checking
+    each of them would copy 2 MiB.
     """
     used = np.concatenate(([0], np.cumsum(words != 0)))
     sparse = used[_LEAF_WORDS:] - used[:-_LEAF_WORDS] <= _MAX_LEAVES
@@ -88,7 +91,7 @@ def _in_sparse_window(words: NDArray[np.uint64], place: NDArray[np.int64]) -> ND
 
 
 def _index_of(target: Target, leaf: int) -> int | None:
-    """Return the index in the root of what may be a leaf: its extents contain their addresses."""
+    """Return the root index of a possible leaf if its extents contain their addresses, or None."""
     words = _resident_words(target, leaf, _LEAF_WORDS * 8)
     used = np.flatnonzero(words & _EXTENT) if words is not None else np.empty(0, np.int64)
     if words is None or not len(used):
@@ -101,13 +104,13 @@ def _index_of(target: Target, leaf: int) -> int | None:
     own = gib * np.uint64(_LEAF_BYTES) + sample.astype(np.uint64) * np.uint64(_PAGE)
     right = (address <= own) & (own < address + size) & (address % np.uint64(_PAGE) == 0)
     if np.count_nonzero(right) < _MIN_RIGHT * len(sample):
-        return None  # a few words may be left of extents that are no more
+        return None  # a few words of former extents may remain
     found = np.unique(gib[right])
     return int(found[0]) if len(found) == 1 else None
 
 
 def _resident_words(target: Target, start: int, size: int) -> NDArray[np.uint64] | None:
-    """Return words of memory; absent pages read as zero."""
+    """Return words of memory. Absent pages read as zero."""
     if start <= 0 or start + size >= 1 << 47:
         return None
     first = start // _PAGE * _PAGE
@@ -116,7 +119,7 @@ def _resident_words(target: Target, start: int, size: int) -> NDArray[np.uint64]
 
 
 def _heap(target: Target, file: str, leaves: list[tuple[int, int]]) -> Foreign | None:
-    """Return the heap of a root's leaves; None if they contain no active extent."""
+    """Return the heap of a root's leaves, or None if they contain no active extent."""
     extents = _extents(target, leaves)
     if not len(extents):
         return None
@@ -144,7 +147,7 @@ def _heap(target: Target, file: str, leaves: list[tuple[int, int]]) -> Foreign |
         used_bytes += used * each
         blocks += used
     active_bytes = int(size[active].sum())
-    kept = state != 3  # retained address space has no memory
+    kept = state != 3  # retained address space is not backed by memory
     resident = resident_of(target, address[kept & (size > 0)], size[kept & (size > 0)])
     classes.sort(key=lambda row: -row.size * row.free)
     return Foreign(

@@ -23,7 +23,7 @@ _LARGEST_BLOCK: Final = 16 << 20
 
 
 def find_mimalloc(target: Target, runs: Sequence[Mapping]) -> Iterator[Foreign]:
-    """Yield mimalloc's heap: all segments whose cookies have one key."""
+    """Yield mimalloc's heap: all segments whose cookies have the same key."""
     keys: dict[int, list[int]] = defaultdict(list)
     for run in runs:
         for at in range(up(run.start, _SEGMENT), run.end - _SLICE + 1, _SEGMENT):
@@ -75,7 +75,7 @@ def _heap(target: Target, segments: Sequence[int]) -> Foreign:
 
 
 def _freed(target: Target, block: int, most: int) -> int:
-    """Return the number of blocks freed by other threads and not collected by the owner."""
+    """Return the number of blocks that other threads freed and the owner has not collected."""
     count = 0
     while block and count < most:
         count += 1

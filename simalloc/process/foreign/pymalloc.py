@@ -1,6 +1,6 @@
 """CPython's allocator of small objects, 3.7 to 3.13, found by its table of arenas.
 
-The table is a block of the C heap: 48 bytes an arena, 16 arenas or a doubling of that.
+The table is a block of the C heap with 48 bytes per arena, for 16 arenas times a power of two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POOL_HEADER: Final = 48
 _GRAIN: Final = 16
 _CLASSES: Final = 32
 _KINDS: Final = ((1 << 20, 1 << 14), (256 << 10, 1 << 12))
-"""The bytes of an arena and of a pool: from 3.10 on, and before."""
+"""Bytes of an arena and of a pool, from 3.10 on and before 3.10."""
 
 
 def find_pymalloc(target: Target, found: Capture) -> Iterator[Foreign]:
@@ -38,7 +38,7 @@ def find_pymalloc(target: Target, found: Capture) -> Iterator[Foreign]:
 
 
 def _likely_tables(found: Capture) -> Iterator[tuple[int, int]]:
-    """Yield live blocks that may be a table of arenas: address and bytes."""
+    """Yield the address and the bytes of live blocks that may be a table of arenas."""
     entry = 8 * _ENTRY_WORDS
     wanted = [entry * _FIRST_ARENAS << doubling for doubling in range(20)]
     for heap in found.heaps:
@@ -56,7 +56,7 @@ def _likely_tables(found: Capture) -> Iterator[tuple[int, int]]:
 
 
 def _is_table(entries: NDArray[np.uint64], arena: int, pool: int) -> bool:
-    """Return whether every entry is unused or describes an arena, and at least one does."""
+    """Return whether every entry is unused or describes an arena, and at least one is used."""
     address, next_pool = entries[:, 0], entries[:, 1]
     free, total = entries[:, 2] & np.uint64(0xFFFFFFFF), entries[:, 2] >> np.uint64(32)
     used = address != 0

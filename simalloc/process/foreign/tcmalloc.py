@@ -1,7 +1,7 @@
 """gperftools' tcmalloc 2.10, found by the radix tree that maps each page to its span.
 
-The tree's root is an array of 2**17 pointers in the library's data, each to a leaf of 2**18 words,
-one a page of 8 KiB. A span is a structure of 48 bytes.
+The tree's root is an array of 2**17 pointers in the library's data. Each pointer leads to a leaf of
+2**18 words, one word per page of 8 KiB. A span is a structure of 48 bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_CLASSES: Final = 256
 def find_tcmalloc(
     target: Target, data: Sequence[tuple[str, Region]], runs: Sequence[Mapping]
 ) -> Iterator[Foreign]:
-    """Yield each tcmalloc of the process."""
+    """Yield each tcmalloc in the process."""
     for file, region in data:
         sizes = _class_sizes(region) if len(region.words) >= _ROOT_WORDS else None
         if sizes is None:
@@ -39,7 +39,7 @@ def find_tcmalloc(
 
 
 def _class_sizes(region: Region) -> NDArray[np.int64] | None:
-    """Return the sizes of the classes: a table of rising numbers of 32 bits."""
+    """Return the sizes of the classes, from a table of ascending 32-bit numbers."""
     numbers = region.data.view(np.uint32)
     first = np.flatnonzero(
         (numbers[:-3] == _FIRST_SIZES[0])
@@ -57,7 +57,7 @@ def _class_sizes(region: Region) -> NDArray[np.int64] | None:
 
 
 def _roots(target: Target, region: Region, runs: Sequence[Mapping]) -> Iterator[list[int]]:
-    """Yield the leaves of what may be a root."""
+    """Yield the leaves of possible roots."""
     words = region.words
     seen: set[int] = set()
     for at in pointers_to(region, runs, _LEAF_WORDS * 8).tolist():
@@ -77,7 +77,7 @@ def _leaf(target: Target, leaf: int) -> NDArray[np.uint64]:
 
 
 def _index_of(target: Target, leaf: int) -> int | None:
-    """Return the index in the root of what may be a leaf: its spans contain their pages."""
+    """Return the root index of a possible leaf if its spans contain their pages, or None."""
     words = _leaf(target, leaf)
     used = np.flatnonzero(words)
     if len(used) < 2:

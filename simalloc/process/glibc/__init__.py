@@ -1,1 +1,1 @@
-"""The heaps of glibc in a process."""
+"""glibc's heaps in a process."""

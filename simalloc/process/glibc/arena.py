@@ -1,4 +1,4 @@
-"""Copies the memory of one arena, and walks it chunk by chunk."""
+"""The memory of one arena: copied, and walked chunk by chunk."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ _MAX_FENCES: Final = 3
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of an arena without gaps: chunks from `first` on, then the top, or fences."""
+    """A contiguous part of an arena: chunks from `first` on, then the top chunk or fences."""
 
     start: int
-    """Start of the arena's memory; a heap has the arena's own words up to `first`."""
+    """Start of the piece's memory. Up to `first`, a heap contains the arena's own words."""
     first: int
     last: int
-    """The top, or the last fence; others may be right before it."""
+    """The top chunk or the last fence. Another fence may precede it directly."""
     end: int
     holds_top: bool
     writable_end: int
-    """End of the memory that once belonged to the piece; it was returned from `end` on."""
+    """End of the memory that the piece once had. Memory from `end` on was returned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,37 +66,40 @@ class ArenaCopy:
     regions: Sequence[Region]
     pieces: Sequence[Piece]
     steady: bool
-    """True if the arena's words were equal before and after the copy, and its lock was free."""
+    """True if the arena's words were equal before and after the copy and its lock was free."""
     holes: int = 0
-    """Bytes that the arena counts as its own although a foreign `sbrk` got them."""
+    """Bytes that the arena counts as its own although another caller of `sbrk` received them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The chunks of an arena, with the top and the fences; in a piece they are ordered."""
+    """The chunks of an arena, including the top chunk and the fences.
+
+    They are ordered within a piece.
+    """
 
     state: State
     pieces: Sequence[Piece]
     regions: Sequence[Region]
     address: NDArray[np.uint64]
     size: NDArray[np.uint64]
-    """In bytes, headers included."""
+    """Sizes in bytes, headers included."""
     kind: NDArray[np.uint8]
     """The state of each chunk, such as `LIVE`."""
     top_size: int
     holes: int
     memory: Memory = field(repr=False)
     order: NDArray[np.int64] = field(repr=False)
-    """The chunks in order of address over all pieces."""
+    """Order of the chunks by address over all pieces."""
 
     @property
     def header_bytes(self) -> int:
-        """The bytes of the arena's own words."""
+        """Bytes of the arena's own words."""
         return sum(piece.first - piece.start for piece in self.pieces)
 
     @property
     def size_in_pieces(self) -> int:
-        """The bytes of all pieces."""
+        """Bytes of all pieces."""
         return sum(piece.end - piece.start for piece in self.pieces)
 
     def contains(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -107,7 +110,7 @@ class Walk:
         return found
 
     def place(self, wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the indices of chunks by their addresses; -1 for one outside of the arena."""
+        """Return the indices of chunks by address, or -1 for an address outside the arena."""
         place = places_of(self.address[self.order], wanted)
         if not len(self.order):
             return place
@@ -117,7 +120,7 @@ class Walk:
 def copy_heaps(
     target: Target, state: State, parameters: Parameters, old: ArenaCopy | None = None
 ) -> ArenaCopy:
-    """Return a copy of an arena that consists of heaps; raises `WalkError` if it has none."""
+    """Return a copy of an arena that consists of heaps. Raises `WalkError` if it has no heaps."""
     before = read_state(target, state.address, state.layout)
     regions, pieces = [], []
     grain = 4 * parameters.heap_page if parameters.heap_page and not parameters.chunk_less else 0
@@ -151,7 +154,7 @@ def copy_heaps(
 
 
 def _heap_info(target: Target, base: int) -> tuple[int, int, int, int]:
-    """Return a heap's arena, the heap before it, its size and how much of it was ever writable."""
+    """Return a heap's arena, the previous heap, its size, and the size that was ever writable."""
     content = target.bytes_at(base, _HEAP_INFO)
     owner, previous, size, writable = (
         int.from_bytes(content[at : at + 8], "little") for at in range(0, _HEAP_INFO, 8)
@@ -160,9 +163,9 @@ def _heap_info(target: Target, base: int) -> tuple[int, int, int, int]:
 
 
 def walk_arena(copy: ArenaCopy, *, main: bool, masked: bool) -> Walk:
-    """Return the chunks of an arena; raises `WalkError` if they are inconsistent.
+    """Return the chunks of an arena. Raises `WalkError` if they are inconsistent.
 
-    Chunks in a thread's cache look live here. `masked` states how the links of fast lists are
+    Chunks in a thread's cache are reported as live. `masked` states how the links of fast lists are
     stored.
     """
     state = copy.state
@@ -199,7 +202,7 @@ def walk_arena(copy: ArenaCopy, *, main: bool, masked: bool) -> Walk:
 
 
 def _own_words(copy: ArenaCopy) -> list[Region]:
-    """Return the arena's own words as a region, unless they are in one of its heaps."""
+    """Return the arena's own words as a region, unless one of its heaps contains them."""
     state = copy.state
     if any(region.start <= state.address < region.end for region in copy.regions):
         return []
@@ -208,7 +211,7 @@ def _own_words(copy: ArenaCopy) -> list[Region]:
 
 
 def _walk_piece(memory: Memory, piece: Piece) -> tuple[Chunks, int, Chunks]:
-    """Return the chunks of a piece, the size word behind them, and its top or its fences."""
+    """Return the chunks of a piece, the size word after them, and its top chunk or fences."""
     chunks, end = walk(memory, piece.first, piece.last)
     most = 1 if piece.holds_top else _MAX_FENCES
     allowed = {piece.last - FENCE * before for before in range(most)}
@@ -232,9 +235,10 @@ def _walk_piece(memory: Memory, piece: Piece) -> tuple[Chunks, int, Chunks]:
 
 
 def _mark_rest(chunks: Chunks, kind: NDArray[np.uint8], piece: Piece) -> None:
-    """Mark the chunk that closes a full heap, where it is longer than a fence.
+    """Mark the chunk that closes a full heap if it is longer than a fence.
 
-    It is in use, and unlike the blocks of a heap it lacks the flag of an arena beside the main one.
+    This chunk is in use. Unlike the blocks of a heap, it lacks the flag of an arena other than the
+    main arena.
     """
     if len(chunks) and int(chunks.address[-1]) + SMALLEST == piece.end - FENCE:
         in_use = kind[len(chunks) - 1] == LIVE
@@ -247,7 +251,7 @@ def _one(address: int, word: int) -> Chunks:
 
 
 def _words(memory: Memory, addresses: Sequence[int]) -> list[int]:
-    """Return words; raises `WalkError` if one is not in memory."""
+    """Return words. Raises `WalkError` if one is not in memory."""
     words = np.empty(len(addresses), np.uint64)
     if memory.words(np.array(addresses, np.uint64), words):
         raise WalkError("A word is not in the arena's memory", addresses[0])
@@ -256,14 +260,14 @@ def _words(memory: Memory, addresses: Sequence[int]) -> list[int]:
 
 
 def _free(chunks: Chunks, end_word: int) -> NDArray[np.bool_]:
-    """Return a mask of the free chunks, by the next one's size word."""
+    """Return a mask of the free chunks, which the size word of the next chunk identifies."""
     following = np.append(chunks.word[1:], np.uint64(end_word))[: len(chunks)]
     free: NDArray[np.bool_] = (following & np.uint64(PREVIOUS_IN_USE)) == 0
     return free
 
 
 def _check_free(memory: Memory, chunks: Chunks, free: NDArray[np.bool_]) -> None:
-    """Check that each free chunk repeats its size at its end, and that no two are neighbours."""
+    """Check that each free chunk repeats its size at its end, and that no two are adjacent."""
     address, size = chunks.address[free], chunks.size[free]
     repeated = np.empty(len(address), np.uint64)
     memory.words(address + size, repeated)
@@ -289,7 +293,7 @@ def _check_bins(found: Walk) -> None:
 
 
 def _mark_fast(found: Walk, *, masked: bool) -> None:
-    """Mark the chunks of the fast lists; raises `WalkError` if one cannot be in its list."""
+    """Mark the chunks in the fast lists. Raises `WalkError` if a chunk does not fit its list."""
     for number, head in enumerate(found.state.fast_heads):
         if head == 0:
             continue

@@ -1,4 +1,4 @@
-"""Reads all heaps of glibc in a process so that each arena is from one moment."""
+"""A capture of all glibc heaps in a process, where each arena is from one moment."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from simalloc.process.mappings import Mapping
 from simalloc.process.target import Target, Thread
 
 _AT_ONCE: Final = 256 << 20
-"""Bytes of arenas that are copied under one stop; a larger arena has a stop of its own."""
+"""Bytes of arenas that are copied under one stop. A larger arena has a separate stop."""
 _TRIES: Final = 4
-"""Stops for an arena before it is reported as damaged."""
+"""Number of stops for an arena before it is reported as damaged."""
 _SLOT_TRIES: Final = 10
 
 
@@ -45,9 +45,9 @@ class Capture:
 def capture(target: Target) -> Capture:
     """Read all heaps of glibc in a process.
 
-    Everything is read while the process runs. Arenas that changed meanwhile are read again with all
-    threads stopped and no arena locked. Raises `ProcessError` if the memory cannot be read, or is
-    so damaged that the search would not end.
+    The heaps are read while the process runs. Arenas that changed meanwhile are read again while
+    all threads are stopped and no arena is locked. Raises `ProcessError` if the memory cannot be
+    read, or is so damaged that the search would not end.
     """
     with target.limited_time():
         return _capture(target)
@@ -57,7 +57,7 @@ def _capture(target: Target) -> Capture:
     mappings = target.mappings()
     libcs = find_libcs(target, mappings)
     used = [libc for libc in libcs if not libc.unused]
-    used.sort(key=lambda libc: -libc.arena)  # the program's own was mapped first
+    used.sort(key=lambda libc: -libc.arena)  # the program's own malloc was mapped first
     found = [_read_heap(target, libc, mappings, used) for libc in used]
     heaps = mark_cached_by_others([heap for heap in found if heap is not None])
     counting = [(heap.libc, heap.parameters) for heap in heaps]
@@ -82,7 +82,7 @@ def _read_heap(
 
 
 def _read_running(reading: Reading) -> None:
-    """Read everything without stopping; take the arenas that nobody changed."""
+    """Read all arenas while the process runs, and accept the arenas that did not change."""
     before = reading.lists()
     for state in reading.order:
         reading.copy(state)
@@ -97,7 +97,7 @@ def _read_running(reading: Reading) -> None:
 
 
 def _read_as_it_is(reading: Reading) -> None:
-    """Take all arenas of a core file, and what its caches say of them."""
+    """Accept all arenas of a core file, with the contents of its caches."""
     lists = reading.lists()
     for address in reading.walks:
         if address not in reading.done and not reading.settle(address, lists):
@@ -109,7 +109,7 @@ def _read_as_it_is(reading: Reading) -> None:
 
 
 def _read_stopped(reading: Reading, target: LiveProcess, mappings: Sequence[Mapping]) -> None:
-    """Read the arenas that are left, a few under each stop."""
+    """Read the remaining arenas, a few per stop."""
     code = [one for one in mappings if "x" in one.permissions and _is_code_of(one, reading.libc)]
     tries: dict[int, int] = {}
     while left := [state for state in reading.order if state.address not in reading.done]:
@@ -122,7 +122,7 @@ def _read_stopped(reading: Reading, target: LiveProcess, mappings: Sequence[Mapp
         for address in (state.address for state in few):
             tries[address] = tries.get(address, 0) + 1
             if is_first and not (_is_steady(reading, address) and not lists.amid):
-                continue  # a thread that was let go may have changed it
+                continue  # a released thread may have changed it
             walked = address in reading.walks or reading.walk(address)
             if walked and reading.settle(address, lists):
                 continue
@@ -141,9 +141,10 @@ def _is_code_of(mapping: Mapping, libc: Libc) -> bool:
 
 
 def _next_few(left: Sequence[State], tries: dict[int, int]) -> tuple[list[State], bool]:
-    """Return the smallest arenas that are left, up to `_AT_ONCE` bytes.
+    """Return the smallest remaining arenas, up to `_AT_ONCE` bytes.
 
-    Arenas that were tried before come last. The second value is True if they are all new.
+    Arenas that were tried before come last. The second value is True if all returned arenas are
+    new.
     """
     new = [state for state in left if state.address not in tries]
     ordered = sorted(new or left, key=lambda state: state.system_mem)

@@ -20,10 +20,10 @@ TOP: Final = 4
 MAPPED_ALONE: Final = 5
 OWN: Final = 6
 STATE_NAMES: Final = ("live", "tcache", "fastbin", "bin", "top", "mmapped", "own")
-"""The states of a block, by their numbers above."""
+"""Names of the states of a block, by the numbers above."""
 
 DONE, FULL, FENCED, WRONG_SIZE, OUTSIDE, BROKEN = range(6)
-"""End of a walk in C (chains.h)."""
+"""Reasons for the end of a walk in C (chains.h)."""
 
 _REASONS: Final = {
     FULL: "has more items than the arena has chunks",
@@ -37,7 +37,10 @@ _MAX_ROOM: Final = 1 << 22
 
 
 class WalkError(Exception):
-    """A chain or a list is wrong: the memory changed while it was read, or is damaged."""
+    """Error: a chain or list is inconsistent.
+
+    The memory has changed while it was read, or is damaged.
+    """
 
     def __init__(self, what: str, address: int) -> None:
         super().__init__(f"{what} at {address:#x}")
@@ -50,11 +53,11 @@ class Chunks:
 
     address: NDArray[np.uint64]
     word: NDArray[np.uint64]
-    """The size with the three flags."""
+    """Size words, including the three flags."""
 
     @property
     def size(self) -> NDArray[np.uint64]:
-        """The sizes in bytes, headers included."""
+        """Sizes in bytes, headers included."""
         return self.word & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)
 
     def __len__(self) -> int:
@@ -62,7 +65,7 @@ class Chunks:
 
     @classmethod
     def of(cls, parts: Sequence[Chunks]) -> Chunks:
-        """Return the chunks of parts, one behind the other."""
+        """Return the concatenated chunks of parts."""
         if len(parts) == 1:
             return parts[0]
         columns = ([part.address for part in parts], [part.word for part in parts])
@@ -70,7 +73,7 @@ class Chunks:
 
 
 def walk(memory: Memory, start: int, stop: int) -> tuple[Chunks, int]:
-    """Return the chunks from `start` on, and where they end: at `stop`, or at a fence before it.
+    """Return the chunks from `start` on, and their end: `stop`, or a fence before it.
 
     Raises `WalkError` if a chunk has an impossible size.
     """
@@ -90,7 +93,10 @@ def walk(memory: Memory, start: int, stop: int) -> tuple[Chunks, int]:
 def follow(
     memory: Memory, first: int, offset: int, most: int, *, masked: bool
 ) -> NDArray[np.uint64]:
-    """Return the items of a list; raises `WalkError` if it has more than `most` or leads astray."""
+    """Return the items of a list.
+
+    Raises `WalkError` if the list has more than `most` items or an invalid link.
+    """
     item = np.empty(most, np.uint64)
     count, at, end = memory.follow(first, offset, masked, item)
     if end != DONE:
@@ -99,7 +105,7 @@ def follow(
 
 
 def ring(memory: Memory, head: int, item: NDArray[np.uint64]) -> int:
-    """Put the chunks of a bin into an array; return their number, or raise `WalkError`."""
+    """Store the chunks of a bin in an array. Return their number. Raises `WalkError`."""
     count, at, end = memory.ring(head, item)
     if end != DONE:
         raise WalkError(f"A bin {_REASONS[end]}", at)
@@ -107,7 +113,7 @@ def ring(memory: Memory, head: int, item: NDArray[np.uint64]) -> int:
 
 
 def places_of(addresses: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the index of each wanted address in an ordered array; -1 for a missing one."""
+    """Return the indices of wanted addresses in an ordered array, or -1 for missing addresses."""
     if not len(addresses):
         return np.full(len(wanted), -1, np.int64)
     place = np.minimum(np.searchsorted(addresses, wanted), len(addresses) - 1)

@@ -1,4 +1,4 @@
-"""Reads all heaps of glibc in a process that is held for another purpose: only copied meanwhile."""
+"""All glibc heaps of a process that is held for another purpose: during the stop, only copied."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _SLOT_TRIES: Final = 10
 
 
 class HeldHeaps:
-    """All heaps of a process, in three steps: found while it runs, copied, and walked.
+    """All heaps of a process, in three steps: found while it runs, copied while held, and walked.
 
-    Memory for the copies is written to before the process is held, because page faults would take
-    longer than the copying. `limited_time` of the target applies to each step.
+    The heaps are copied once before the process is held, so that the memory for the copies is
+    mapped: page faults would take longer than the copying. `limited_time` of the target applies to
+    each step.
     """
 
     def __init__(self, process: Target) -> None:
@@ -36,7 +37,7 @@ class HeldHeaps:
             libcs = find_libcs(process, process.mappings())
             self._unused = [libc for libc in libcs if libc.unused]
             used = [libc for libc in libcs if not libc.unused]
-            used.sort(key=lambda libc: -libc.arena)  # the program's own was mapped first
+            used.sort(key=lambda libc: -libc.arena)  # the program's own malloc was mapped first
             begun = [start_reading(process, libc, used, tries=_SLOT_TRIES) for libc in used]
             self._readings: list[Reading] = [one for one in begun if one is not None]
             for reading in self._readings:
@@ -49,7 +50,7 @@ class HeldHeaps:
         """The threads of the process while it was held."""
 
     def copy(self, held: Target) -> None:
-        """Copy everything that `walk` needs. The process is held."""
+        """Copy all data that `walk` needs. The process must be held."""
         with held.limited_time():
             self._mappings, self.threads = held.mappings(), held.threads()
             self._lists = [_copied(reading, held) for reading in self._readings]
@@ -58,7 +59,7 @@ class HeldHeaps:
             self._mapped = read_mapped(held, mallocs, taken, readings=1)
 
     def walk(self) -> Capture:
-        """Return the heaps as they were when they were copied."""
+        """Return the heaps at the time of the copy."""
         pairs = zip(self._readings, self._lists, strict=True)
         heaps = mark_cached_by_others([_walked(reading, lists) for reading, lists in pairs])
         return Capture(heaps, self._mapped, self._mappings, self.threads, self._unused)

@@ -1,4 +1,4 @@
-"""Where glibc's malloc keeps its words on x86-64, in versions 2.31 to 2.44.
+"""Memory layouts of glibc's malloc on x86-64, in versions 2.31 to 2.44.
 
 The offsets come from the debugging information in Debian's and Ubuntu's packages of 2.31, 2.35,
 2.36, 2.39, 2.41, 2.43 and 2.44.
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 HEADER: Final = 16
-"""From a chunk to the pointer that the program gets."""
+"""Bytes from a chunk's address to the program's pointer."""
 SMALLEST: Final = 32
-"""The smallest chunk."""
+"""Bytes of the smallest chunk."""
 FENCE: Final = 16
-"""The size of the chunks that end a piece of an arena."""
+"""Size of the chunks that end a piece of an arena."""
 FLAGS: Final = 7
 PREVIOUS_IN_USE: Final = 1
 MAPPED: Final = 2
@@ -23,10 +23,10 @@ OTHER_ARENA: Final = 4
 BINS: Final = 127
 FAST_LISTS: Final = 10
 HEAP_BYTES: Final = 64 << 20
-"""The alignment and the longest size of a heap of an arena other than the main one."""
+"""Alignment and maximum size of a heap in an arena other than the main arena."""
 HEAP_HEADERS: Final = (32, 48)
 NONCONTIGUOUS: Final = 2
-"""The flag of an arena whose pieces do not follow each other."""
+"""Flag of an arena with non-adjacent pieces."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class StateLayout:
     size: int
 
     def head(self, state: int, number: int) -> int:
-        """Return the address of a bin's head, as a chunk; bins are numbered from 1."""
+        """Return the address of a bin's head, as a chunk. Bins are numbered from 1."""
         return state + self.bins + 16 * (number - 1) - 16
 
 
@@ -55,14 +55,14 @@ class TableLayout:
     entries: int
     size: int
     counts_free_places: bool
-    """True if the counts are numbers of free places."""
+    """True if the counts are the numbers of free places."""
     chunks: tuple[int, ...]
-    """The sizes that the chunk of a table may have; a rest of 16 bytes stays with it."""
+    """Possible sizes of a table's chunk. A remainder of 16 bytes is not split off."""
     arena: int
-    """From the thread's pointer to its table to its pointer to its arena."""
+    """Offset of the thread's arena pointer from its table pointer."""
 
     def chunk_sizes(self, number: int) -> tuple[int, int]:
-        """Return the smallest and the largest chunk that a list takes."""
+        """Return the smallest and the largest chunk that a list can contain."""
         if number < SMALL_LISTS:
             return SMALLEST + 16 * number, SMALLEST + 16 * number
         smallest = 1024 << (number - SMALL_LISTS)
@@ -80,7 +80,7 @@ NEW_TABLE: Final = TableLayout(76, 152, 760, True, (768, 784, 800), 0x30)  # noq
 
 
 def tables_of(layout: StateLayout) -> tuple[TableLayout, ...]:
-    """Return the tables that an allocator with such arenas may have: 2.42 has the new one."""
+    """Return the possible tables of an allocator with such arenas; 2.42 has the new table."""
     return (OLD_TABLE, NEW_TABLE) if layout is WITH_FAST_LISTS else (NEW_TABLE,)
 
 
@@ -94,26 +94,26 @@ class Parameters:
     mmap_threshold: int
     arena_max: int
     huge_page: int
-    """The size of transparent huge pages that the top is made of; 0 if none."""
+    """Size of transparent huge pages for the top chunk, or 0 without huge pages."""
     heap_page: int
-    """The size of huge pages that heaps are made of; 0 if none."""
+    """Size of huge pages for heaps, or 0 without huge pages."""
     mapped: int
-    """The number of blocks mapped on their own."""
+    """Number of separately mapped blocks."""
     mmap_max: int
-    """The largest number of them."""
+    """Maximum number of separately mapped blocks."""
     max_mapped: int
     mapped_bytes: int
     max_mapped_bytes: int
     sbrk_base: int
     cache_lists: int
     cache_bytes: int
-    """The largest request that a cache takes."""
+    """Maximum request that is cached."""
     cache_count: int
-    """The places of each list of a cache."""
+    """Number of places in each list of a cache."""
     fixed_thresholds: bool
     """True if freeing a mapped block does not change the thresholds."""
     chunk_less: int
-    """Bytes by which a mapped chunk is smaller than its pages."""
+    """Bytes by which a separately mapped chunk is smaller than its pages."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class ParametersLayout:
     huge_page: int | None
     heap_page: int | None
     mapped: int
-    """Four numbers of 32 bits: blocks mapped, their limit, their maximum, no_dyn_threshold."""
+    """Offset of four 32-bit numbers: mapped blocks, their limit, their maximum, no_dyn_threshold.
+    """
     mapped_bytes: int
     sbrk_base: int
     cache_lists: int
@@ -131,11 +132,11 @@ class ParametersLayout:
 
     @property
     def size(self) -> int:
-        """The bytes up to the last field used."""
+        """Bytes up to the last field used."""
         return self.cache_lists + 24
 
     def read(self, address: int, content: bytes) -> Parameters | None:
-        """Return the parameters at an address, or None if these bytes cannot be any."""
+        """Return the parameters at an address, or None if these bytes cannot be parameters."""
         words = struct.unpack_from("<QQQQQ", content, 0)
         mapped, mmap_max, most, fixed = struct.unpack_from("<4i", content, self.mapped)
         mapped_bytes, max_bytes = struct.unpack_from("<QQ", content, self.mapped_bytes)
@@ -186,7 +187,7 @@ PARAMETERS: Final = (
     ParametersLayout(40, 48, 60, 80, 96, 104, 0),
     ParametersLayout(48, 56, 68, 88, 104, 112, 16),
 )
-"""Of 2.31 to 2.34, of 2.35 to 2.42 and from 2.43 on."""
+"""Layouts of 2.31 to 2.34, of 2.35 to 2.42, and from 2.43 on."""
 
 PARAMETERS_BEFORE_ARENA: Final = (0x900, 0x920, 0x940)
-"""Distances from `malloc_par` to the main arena that were seen."""
+"""Observed distances from `malloc_par` to the main arena."""

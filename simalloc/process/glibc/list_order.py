@@ -1,4 +1,4 @@
-"""Reads in which order glibc's lists hold their chunks, and which thread has which arena."""
+"""The order of chunks in glibc's lists, and the arenas of threads."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from simalloc.process.target import Target, Thread, runs_of
 _UNSORTED = 1
 _LAST_SMALL = 63
 _UNLIMITED = 1 << 40
-"""Stands for larger values: a trim threshold of 2^64 - 1 means never to trim."""
+"""Replacement of larger values: a trim threshold of 2^64 - 1 means never to trim."""
 
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """The parts of a `HeapState` that a capture lacks; they are read in the same moment."""
+    """The parts of a `HeapState` that a capture lacks. They are read at the same moment."""
 
     threads: NDArray[np.int64]
     resident: NDArray[np.int64]
 
 
 def read_beside(target: Target, found: Capture) -> Beside | None:
-    """Read what the state of the program's own malloc needs besides its captured heap, or None.
+    """Read the parts of the program's malloc state that its captured heap lacks, or return None.
 
-    It is None if the process has no such heap, an arena could not be walked, or the main arena has
-    memory outside of the break.
+    The result is None if the process has no such heap, if an arena could not be walked, or if the
+    main arena has memory outside the break.
     """
     if not found.heaps or any(arena.walk is None for arena in found.heaps[0].arenas):
         return None
@@ -52,7 +52,7 @@ def read_beside(target: Target, found: Capture) -> Beside | None:
 
 
 def heap_state(found: Capture, beside: Beside | None) -> HeapState | None:
-    """Return the state of the program's own malloc; None without the parts that a capture lacks."""
+    """Return the state of the program's own malloc, or None without the parts in `beside`."""
     if beside is None:
         return None
     heap = found.heaps[0]
@@ -77,7 +77,10 @@ def _rows(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:
 
 
 def _by_age(arenas: Sequence[ArenaHeap]) -> list[ArenaHeap]:
-    """Return the arenas in the order in which they were made: each is put in front of the ring."""
+    """Return the arenas in order of creation.
+
+    Each new arena is inserted at the front of the ring.
+    """
     main = next(arena for arena in arenas if arena.main)
     others = {arena.state.address: arena for arena in arenas if not arena.main}
     followed = {arena.state.next for arena in others.values()}
@@ -90,19 +93,19 @@ def _by_age(arenas: Sequence[ArenaHeap]) -> list[ArenaHeap]:
 
 
 def _segments(arenas: Sequence[ArenaHeap]) -> NDArray[np.int64]:
-    """Return the memory of all arenas."""
+    """Return the memory ranges of all arenas."""
     walks = [arena.walk for arena in arenas if arena.walk is not None]
     return _rows([row for at, walk in enumerate(walks) for row in _segments_of(at, walk)], 4)
 
 
 def _mapped(found: Capture) -> NDArray[np.int64]:
-    """Return the blocks that were mapped on their own."""
+    """Return the separately mapped blocks."""
     blocks = found.mapped.blocks
     return _rows([(one.start, one.start + one.pages_size, one.address) for one in blocks], 3)
 
 
 def _segments_of(number: int, walk: Walk) -> list[tuple[int, int, int, int]]:
-    """Return the memory of an arena: the main one's from its first piece to its last."""
+    """Return the memory of an arena; the main arena's from its first piece to its last."""
     pieces = sorted(walk.pieces, key=lambda piece: piece.start)
     if number == 0:
         end = pieces[-1].end
@@ -129,9 +132,9 @@ def _listed(number: int, walk: Walk, masked: bool) -> Iterator[tuple[int, int, i
 
 
 def _heads_first(chunks: NDArray[np.uint64], size: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the chunks of a large bin in the order of entering.
+    """Return the chunks of a large bin in the order of insertion.
 
-    Of chunks of one size the first in the bin is the oldest, and the newest is the second.
+    Among chunks of one size, the first in the bin is the oldest, and the second is the newest.
     """
     starts = np.flatnonzero(np.diff(size, prepend=np.uint64(0)))
     groups = np.split(chunks, starts[1:]) if len(chunks) else []
@@ -139,7 +142,7 @@ def _heads_first(chunks: NDArray[np.uint64], size: NDArray[np.uint64]) -> NDArra
 
 
 def _cached(found: Capture, heap: Heap) -> NDArray[np.int64]:
-    """Return the chunks in caches, each as of the moment when its arena was read."""
+    """Return the chunks in caches, each at the moment when its arena was read."""
     number = {thread.number: place for place, thread in enumerate(_in_order(found))}
     parts = [_in_lists(arena.lists, arena.mine, number) for arena in heap.arenas]
     last = heap.arenas[-1].lists
@@ -151,7 +154,7 @@ def _cached(found: Capture, heap: Heap) -> NDArray[np.int64]:
 
 
 def _in_lists(lists: Lists, mine: NDArray[np.bool_], number: dict[int, int]) -> NDArray[np.int64]:
-    """Return of some chunks in caches: thread, list, number of chunks in front, address."""
+    """Return, for cached chunks: thread, list, number of chunks before it, and address."""
     threads = [number.get(table.thread or 0, -1) for table in lists.tables]
     thread = np.array(threads, np.int64)[lists.table]
     key = lists.table * np.int64(1 << 20) + lists.number
@@ -170,7 +173,7 @@ def _in_order(found: Capture) -> list[Thread]:
 
 
 def _idle(arenas: Sequence[ArenaHeap]) -> list[int]:
-    """Return the arenas on the list of those without threads, the first of the list as the last."""
+    """Return the arenas on the list of arenas without threads, the list's first arena last."""
     idle = {
         one.state.address: number for number, one in enumerate(arenas) if not one.state.attached
     }

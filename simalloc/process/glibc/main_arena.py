@@ -1,4 +1,4 @@
-"""Copies the memory of a main arena, whose pieces may be anywhere."""
+"""The memory of a main arena, which may consist of several pieces at any addresses."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FIRST_FENCE: Final = (0x10, 0x11)
 _MAX_STARTS: Final = 16
 _MAX_CHOICES: Final = 20_000
 _MAX_PIECES: Final = 200
-"""The most pieces among which choices are tried."""
+"""Maximum number of pieces for which combinations are tried."""
 _MAX_STEPS: Final = 1000
 _MAPPED_FROM: Final = 0x7000 << 32
-"""Where the kernel maps memory on x86-64, and above."""
+"""Lowest address of the kernel's mappings on x86-64."""
 
 
 def copy_main(
@@ -35,9 +35,9 @@ def copy_main(
     old: ArenaCopy | None = None,
     others: Sequence[Libc] = (),
 ) -> ArenaCopy:
-    """Return a copy of a main arena; raises `WalkError` if its pieces cannot be found.
+    """Return a copy of a main arena. Raises `WalkError` if its pieces cannot be found.
 
-    `others` are other mallocs of the process, whose memory may be right before a piece.
+    `others` are other mallocs in the process, whose memory may be directly before a piece.
     """
     before = read_state(target, state.address, state.layout)
     used = {region.start: region for region in old.regions} if old else {}
@@ -55,16 +55,16 @@ def copy_main(
 
 
 def break_end(target: Target, parameters: Parameters) -> int | None:
-    """Return the process's break; None if the arena is not below it."""
+    """Return the end of the process's break, or None if the arena is not below it."""
     heap = _run_of_break(joined(target.mappings()), parameters.sbrk_base)
     return None if heap is None else heap.end
 
 
 def _run_of_break(runs: Sequence[Mapping], sbrk_base: int) -> Mapping | None:
-    """Return the mapping that grows by `sbrk`; None if the arena's first memory is not in it.
+    """Return the mapping that grows by `sbrk`, or None if the arena does not begin in it.
 
-    A libc of `dlmopen` has none: it maps all its memory. Core files have no names, but the break is
-    far below what the kernel maps.
+    A libc loaded by `dlmopen` has no such mapping, because it maps all its memory. Core files do
+    not name the mapping, but the break is far below the kernel's mappings.
     """
     here = containing(runs, sbrk_base)
     if here is None or (here.name and here.name != "[heap]"):
@@ -85,17 +85,17 @@ def _top_end(target: Target, state: State) -> int:
 
 @dataclass(frozen=True, order=True)
 class _Anchor:
-    """Where a piece ends: in fences, in the arena's top, or in a wall, the top of another one."""
+    """The end of a piece: fences, the arena's top chunk, or a wall (another arena's top)."""
 
     last: int
-    """The end of the piece's chunks."""
+    """End of the piece's chunks."""
     end: int
     what: Literal["fences", "top", "wall"]
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A piece that may be the arena's: its end, and where it may begin, the likeliest first."""
+    """A possible piece of the arena: its end, and its possible starts, the likeliest first."""
 
     starts: tuple[int, ...]
     last: int
@@ -107,7 +107,7 @@ class _Candidate:
 
 
 def _fences_in(region: Region) -> bool:
-    """Return whether some page of a region ends like a piece of an arena."""
+    """Return whether a page of a region ends like a piece of an arena."""
     ends = region.words.reshape(-1, PAGE // 8)[:, [-3, -1]]
     found = (ends[:, 1] == _SECOND_FENCE) & np.isin(ends[:, 0], np.array(_FIRST_FENCE, np.uint64))
     return bool(found.any())
@@ -116,7 +116,7 @@ def _fences_in(region: Region) -> bool:
 def _several(
     target: Target, state: State, parameters: Parameters, others: Sequence[Libc]
 ) -> tuple[list[Region], list[Piece], int]:
-    """Return the regions and pieces of an arena of several pieces, and the bytes of its holes."""
+    """Return the regions and pieces of an arena with several pieces, and its bytes of holes."""
     runs = target.busy_runs()
     heap = _run_of_break(runs, parameters.sbrk_base)
     top_end = _top_end(target, state)
@@ -159,7 +159,7 @@ def _several(
 
 
 def _fenced_ends(target: Target, run: Mapping) -> list[int]:
-    """Return the ends of pages at which two fences are."""
+    """Return the ends of pages that end with two fences."""
     present = np.flatnonzero(target.pages(run.start, run.end) != ABSENT).astype(np.uint64)
     ends = np.uint64(run.start) + np.uint64(PAGE) * (present + np.uint64(1))
     second = target.words(ends - np.uint64(8))
@@ -172,9 +172,10 @@ def _fenced_ends(target: Target, run: Mapping) -> list[int]:
 def _candidates(
     target: Target, region: Region, base: int, anchors: Sequence[_Anchor], *, in_heap: bool
 ) -> Iterator[_Candidate]:
-    """Yield the pieces that end at anchors, each behind the one before it.
+    """Yield the possible pieces that end at anchors, in order of address.
 
-    `base` is where the region's first piece may begin; by `sbrk`, it begins there.
+    `base` is the lowest possible start of the region's first piece. With `sbrk`, the first piece
+    begins there.
     """
     step, first = (HEADER if in_heap else PAGE), base
     for anchor in sorted(anchors):
@@ -186,7 +187,7 @@ def _candidates(
             continue
         starts = _starts(region, base, anchor.last, step)
         if not starts and anchor.what == "fences":
-            # The remainder had 16 bytes, if this succeeds.
+            # If this succeeds, the remainder had 16 bytes.
             is_fence = _word(region, anchor.last - 8) in _FIRST_FENCE
             starts = _starts(region, base, anchor.last - FENCE, step) if is_fence else ()
         if in_heap and base == first and up(base, HEADER) in starts[:1]:
@@ -198,7 +199,7 @@ def _candidates(
 
 
 def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
-    """Return from where a chain of chunks reaches `last`, the lowest first."""
+    """Return the addresses from which a chain of chunks reaches `last`, the lowest first."""
     base = up(base, HEADER)
     found = np.empty(_MAX_STARTS, np.uint64)
     if last == base:
@@ -210,7 +211,7 @@ def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
 
 
 def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: State) -> bool:
-    """Return whether a piece may be of this arena: its free chunks are in no other's bins."""
+    """Return whether a piece may belong to this arena, by the bin of its first free chunk."""
     target.check_time()
     region = next(r for r in regions if r.start < one.end <= r.end)
     at = one.starts[0] + (-one.starts[0]) % HEADER
@@ -227,7 +228,7 @@ def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: St
 
 
 def _leads_to(regions: Sequence[Region], chunk: int, state: State) -> bool:
-    """Return whether the bin of a free chunk is in an arena, as far as it can be followed."""
+    """Return whether a free chunk's bin is in an arena, as far as its links can be followed."""
     for _ in range(_MAX_STEPS):
         if state.address <= chunk < state.address + state.layout.size:
             return True
@@ -243,10 +244,10 @@ def _word(region: Region, address: int) -> int:
 
 
 def _choose(candidates: Sequence[_Candidate], wanted: int, allowed: int) -> list[Piece]:
-    """Return the pieces whose bytes are what the arena counts, or less by at most `allowed`.
+    """Return pieces whose total is `wanted` bytes, or at most `allowed` bytes less.
 
-    The piece with the top is always one; of the others, and of their starts, the first choice is
-    all, from the lowest address on.
+    The piece with the top chunk is always chosen. The first choice is all other pieces with their
+    lowest starts.
     """
     tops = [one for one in candidates if one.holds_top]
     left = wanted - sum(one.end - one.starts[0] for one in candidates)
@@ -264,18 +265,18 @@ def _choose(candidates: Sequence[_Candidate], wanted: int, allowed: int) -> list
 
 
 class _Search:
-    """Tries which pieces have the right bytes together."""
+    """Search for pieces with the required total of bytes."""
 
     def __init__(self, others: Sequence[_Candidate], allowed: int) -> None:
         self._others = others
         self._allowed = allowed
         sizes = [one.end - one.starts[0] for one in reversed(others)]
         self._max: list[int] = np.cumsum([0, *sizes])[::-1].tolist()
-        """The bytes of all pieces from each one on."""
+        """Bytes of all pieces from each piece on."""
         self._tries = 0
 
     def run(self, number: int, chosen: list[Piece], left: int) -> list[Piece] | None:
-        """Return the chosen pieces and others with `left` bytes in total, or None."""
+        """Return the chosen pieces and further pieces with `left` bytes in total, or None."""
         self._tries += 1
         too_few = left - self._max[number] > self._allowed
         if left < 0 or too_few or self._tries > _MAX_CHOICES:

@@ -1,4 +1,4 @@
-"""Blocks that malloc mapped on their own."""
+"""Blocks that malloc mapped separately."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _MAX_BEYOND: Final = PAGE - HEADER
 
 @dataclass(frozen=True)
 class MappedBlock:
-    """A block that was mapped on its own."""
+    """A separately mapped block."""
 
     start: int
     """Start of its pages."""
     pages_size: int
     address: int
-    """The chunk's address: beyond `start` if the block has a larger alignment."""
+    """Address of the chunk. It is greater than `start` if the block has a larger alignment."""
     size: int
-    """The chunk's size in bytes."""
+    """Size of the chunk in bytes."""
     resident: int
 
 
 @dataclass(frozen=True)
 class MappedBlocks:
-    """All such blocks, and what malloc counts."""
+    """All separately mapped blocks, and malloc's counts of them."""
 
     blocks: Sequence[MappedBlock]
     counted: int
@@ -48,14 +48,14 @@ class MappedBlocks:
 
     @property
     def bytes(self) -> int:
-        """The bytes of their pages."""
+        """Bytes of the blocks' pages."""
         return sum(block.pages_size for block in self.blocks)
 
     @property
     def agrees(self) -> bool:
         """True if the found blocks agree with malloc's counts."""
         beyond = self.counted_bytes - self.bytes
-        # From 2.43 on, each mremap adds 16 bytes that are not there.
+        # From 2.43 on, each mremap adds 16 bytes that do not exist.
         likely = 0 <= beyond <= _MAX_BEYOND and beyond % HEADER == 0
         return len(self.blocks) == self.counted and likely
 
@@ -66,9 +66,10 @@ def read_mapped(
     taken: Sequence[tuple[int, int]],
     readings: int = _READINGS,
 ) -> MappedBlocks:
-    """Read the blocks of all mallocs that were mapped alone, again while their number changes.
+    """Read all separately mapped blocks; read them again while their number changes.
 
-    `taken` are the ranges of the arenas, which contain no such block. At most `readings` are made.
+    `taken` are the ranges of the arenas, which contain no such block. At most `readings` readings
+    are made.
     """
     less = mallocs[0][1].chunk_less if mallocs else 0
     result = MappedBlocks([], 0, 0)
@@ -85,7 +86,7 @@ def read_mapped(
 
 
 def _pointed(target: Target, found: Sequence[MappedBlock]) -> list[bool]:
-    """Return to which blocks some aligned word of the process points."""
+    """Return for each block whether an aligned word of the process points to it."""
     wanted = np.array(sorted({block.address + 16 for block in found}), np.uint64)
     seen: set[int] = set()
     for run in target.mappings():
@@ -99,7 +100,7 @@ def _pointed(target: Target, found: Sequence[MappedBlock]) -> list[bool]:
 
 
 def _counted(target: Target, mallocs: Sequence[tuple[Libc, Parameters]]) -> tuple[int, int]:
-    """Return the number of blocks that all mallocs count as mapped separately, and their bytes."""
+    """Return the number and bytes of separately mapped blocks in the counts of all mallocs."""
     number = size = 0
     for libc, before in mallocs:
         parameters = libc.parameters(target) or before
@@ -114,9 +115,9 @@ def find_mapped(
     taken: Sequence[tuple[int, int]],
     chunk_less: int,
 ) -> list[MappedBlock]:
-    """Return the blocks with the shape of mapped ones, in mappings outside of the ranges `taken`.
+    """Return possible separately mapped blocks, in mappings outside the ranges `taken`.
 
-    `chunk_less` is the difference of a chunk from its pages in bytes.
+    `chunk_less` is the number of bytes by which a chunk is smaller than its pages.
     """
     found = []
     for start, end in _outside(runs, taken):
@@ -149,7 +150,7 @@ def _outside(
 def _headers(
     target: Target, start: int, end: int, present: NDArray[np.bool_], chunk_less: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the addresses of headers that fit, and the bytes of their pages; none overlap."""
+    """Yield the addresses of valid headers and the bytes of their pages, without overlaps."""
     places = start + PAGE * np.flatnonzero(present)
     at, batch = 0, 1
     while at < len(places):
@@ -169,7 +170,7 @@ def _headers(
 def _sizes(
     target: Target, address: NDArray[np.uint64], end: int, chunk_less: int
 ) -> NDArray[np.uint64]:
-    """Return the bytes of the pages of the block at each address; 0 without a block."""
+    """Return the bytes of the pages of the block at each address, or 0 without a block."""
     before, word = target.words(address), target.words(address + np.uint64(8))
     size = (word & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)) + np.uint64(chunk_less)
     huge = 1 if chunk_less else 0
@@ -215,10 +216,11 @@ def chosen(
     counted_bytes: int,
     pointed: Sequence[bool] | None = None,
 ) -> MappedBlocks:
-    """Return the blocks that malloc counts; if there are too many, all but those that cannot be.
+    """Return the blocks that malloc counts. If too many were found, drop blocks to fit the counts.
 
-    If more than one choice leaves the right number and bytes, the blocks stay out that nothing in
-    the process points to (`pointed`). If none does, all are returned, and do not agree.
+    If several choices fit the number and the bytes, only blocks to which no word of the process
+    points (`pointed`) are dropped. If no single choice remains, all found blocks are returned, and
+    they do not agree with the counts.
     """
     whole = MappedBlocks(found, counted, counted_bytes)
     extra = len(found) - counted

@@ -15,13 +15,15 @@ from simalloc.process.glibc.reading import Heap
 
 @dataclass(frozen=True)
 class ArenaInfo:
-    """The element `heap` of `malloc_info`."""
+    """The element `heap` in the output of `malloc_info`."""
 
     fast_count: int
     fast_size: int
     rest_count: int
     rest_size: int
-    """With one byte more for each free chunk, as `malloc_info` has it: a flag is left in."""
+    """Free bytes as in `malloc_info`, which adds one byte per free chunk because it does not remove
+    a flag.
+    """
     system_current: int
     system_max: int
     aspace_total: int
@@ -50,7 +52,7 @@ def arena_info(walk: Walk, *, main: bool) -> ArenaInfo:
 
 
 def mallinfo(heap: Heap, mapped: MappedBlocks) -> dict[str, int] | None:
-    """Return the figures of `mallinfo2`; None if an arena could not be walked."""
+    """Return the figures of `mallinfo2`, or None if an arena could not be walked."""
     walks: Sequence[Walk] = [arena.walk for arena in heap.arenas if arena.walk is not None]
     if len(walks) < len(heap.arenas):
         return None

@@ -16,7 +16,7 @@ from simalloc.process.region import ABSENT, Region
 
 @dataclass(frozen=True)
 class Amount:
-    """Blocks, their bytes, and how many of these are in resident pages."""
+    """Number of blocks, their bytes, and their bytes in resident pages."""
 
     blocks: int
     bytes: int
@@ -52,14 +52,16 @@ def _in_region(walk: Walk, region: Region) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Pins:
-    """Free memory that stays resident although it is free, and the blocks that keep it so."""
+    """Free memory that stays resident, and the blocks that cause this."""
 
     size: NDArray[np.uint64]
-    """The chunk sizes of the blocks, from the one that keeps most."""
+    """Chunk sizes of the blocks, in descending order of kept bytes."""
     blocks: NDArray[np.int64]
-    """The blocks of each size that share a page with such memory."""
+    """Number of blocks of each size that share a page with such memory."""
     kept: NDArray[np.float64]
-    """The free bytes in their pages; blocks of one page share these by their bytes in it."""
+    """Free bytes in the pages of these blocks. The blocks of a page share its free bytes in
+    proportion to their own bytes in it.
+    """
     kept_bytes: int
     """Free resident bytes that `malloc_trim` would not return."""
     kept_blocks: int
@@ -99,10 +101,10 @@ def _ends(
 
 
 def _per_page(walk: Walk, region: Region, which: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the bytes that chunks have in each page."""
+    """Return the bytes of chunks in each page."""
     count = len(region.pages)
     start, end = _ends(walk, region, which)
-    # A chunk adds its slope to the bytes before each page's end, and takes it back at its own end.
+    # A chunk adds its slope to the bytes before each page's end, and subtracts it at its own end.
     begun = np.bincount(start // PAGE, PAGE - start % PAGE, minlength=count + 1)
     over = np.bincount(end // PAGE, PAGE - end % PAGE, minlength=count + 1)
     full = np.bincount(start // PAGE + 1, minlength=count + 2)[: count + 1]
@@ -114,7 +116,7 @@ def _per_page(walk: Walk, region: Region, which: NDArray[np.bool_]) -> NDArray[n
 def _weighted(
     walk: Walk, region: Region, which: NDArray[np.bool_], share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the sum over each chunk's pages of its bytes in the page times the page's share."""
+    """Return for each chunk the sum over its pages of its bytes times the page's share."""
     start, end = _ends(walk, region, which)
     before = np.concatenate(([0.0], np.cumsum(share))) * PAGE
     padded = np.append(share, 0.0)

@@ -1,4 +1,4 @@
-"""Reads the heap of one malloc: copies its arenas and caches, and walks the copies."""
+"""Reading of one malloc's heap: its arenas and caches are copied, and the copies are walked."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class ArenaHeap:
     state: State
     main: bool
     walk: Walk | None
-    """None if it could not be walked."""
+    """Chunks of the arena, or None if it could not be walked."""
     problem: str | None
     lists: Lists
-    """The caches at the moment when the arena was read."""
+    """Contents of the caches at the moment when the arena was read."""
     mine: NDArray[np.bool_]
     """Mask of the chunks in `lists` that are in this arena."""
 
 
 @dataclass(frozen=True, eq=False)
 class Heap:
-    """All that one malloc of glibc has."""
+    """All data of one glibc malloc."""
 
     libc: Libc
     parameters: Parameters
@@ -54,16 +54,16 @@ class Heap:
     masked: bool
     slot: Slot | None
     thread_arenas: Mapping[int, int]
-    """The arena's address of each thread, by the thread's number; 0 for a thread without one."""
+    """Address of each thread's arena by thread number, or 0 for a thread without an arena."""
     elsewhere: NDArray[np.uint64]
-    """Chunks in caches that are in no arena: from 2.43 on, blocks that were mapped alone."""
+    """Cached chunks outside all arenas. From 2.43 on, these are separately mapped blocks."""
     stray: int | None
-    """As `stray_link` returns it."""
+    """Result of `stray_link`."""
 
 
 @dataclass
 class Reading:
-    """The state of reading one malloc."""
+    """State of the reading of one malloc."""
 
     target: Target
     libc: Libc
@@ -78,17 +78,17 @@ class Reading:
     problems: dict[int, str] = field(default_factory=dict)
     order: list[State] = field(default_factory=list)
     stray: int | None = None
-    """As in `Heap`."""
+    """Result of `stray_link`, as in `Heap`."""
     thread_arenas: dict[int, int] | None = None
-    """As in `Heap`, or None if the caller has not read it yet."""
+    """Arenas of threads as in `Heap`, or None before they are read."""
 
     def read_order(self) -> None:
-        """Read the ring of arenas as it is now."""
+        """Read the current ring of arenas."""
         self.order = arenas_of(self.target, self.libc)
         self.stray = stray_link(self.order)
 
     def find_slot(self) -> bool:
-        """Search for the place of the thread caches; return whether it was found."""
+        """Search for the place of the thread caches. Return whether it was found."""
         self.threads = self.target.threads()
         self.slot = find_slot(
             self.target,
@@ -101,7 +101,7 @@ class Reading:
         return self.slot is not None
 
     def copy(self, state: State) -> None:
-        """Copy an arena; note why if that is not possible."""
+        """Copy an arena. Store the reason if the copy fails."""
         old = self.copies.pop(state.address, None)
         self.walks.pop(state.address, None)
         try:
@@ -114,7 +114,7 @@ class Reading:
             self.problems[state.address] = str(error)
 
     def walk(self, address: int) -> bool:
-        """Walk the copy of an arena; return whether it is right."""
+        """Walk the copy of an arena. Return whether it is consistent."""
         if address not in self.copies:
             return False
         main = address == self.libc.arena
@@ -130,16 +130,16 @@ class Reading:
         return False
 
     def _maskings(self) -> tuple[bool, ...]:
-        """Return the possible storages of links: 2.31 does not mask them, and later versions do."""
+        """Return the possible values of `masked`. Links are masked in all versions after 2.31."""
         _, number = self.libc.parameters_layouts[0]
         return (True,) if number else (self.masked, not self.masked)
 
     def tables(self) -> Sequence[Table]:
-        """Read the tables of all threads as they are now."""
+        """Read the current tables of all threads."""
         return read_tables(self.target, self.threads, self.slot) if self.slot else ()
 
     def lists(self, tables: Sequence[Table] | None = None, words: Words | None = None) -> Lists:
-        """Read all caches as they are now; `words` returns words of memory."""
+        """Read the current contents of all caches. `words` returns words of memory."""
         words = words or self.target.words
         tables = self.tables() if tables is None else tables
         places = self.parameters.cache_count
@@ -152,7 +152,7 @@ class Reading:
         return found
 
     def read_thread_arenas(self) -> None:
-        """Read which thread has which arena now."""
+        """Read the current arena of each thread."""
         self.thread_arenas = {}
         known = [one for one in self.target.threads() if one.pointer is not None]
         if self.slot is not None and known:
@@ -174,7 +174,7 @@ class Reading:
         return ranges
 
     def settle(self, address: int, lists: Lists) -> bool:
-        """Take an arena with the caches of its moment, unless these do not fit it."""
+        """Accept an arena with the caches of its moment, unless the caches contradict it."""
         walk = self.walks[address]
         mine, odd = mark_cached(walk, lists)
         if lists.endless:
@@ -191,10 +191,10 @@ class Reading:
 def start_reading(
     target: Target, libc: Libc, used: Sequence[Libc], *, tries: int
 ) -> Reading | None:
-    """Begin to read a malloc; None if its parameters cannot be found.
+    """Begin to read a malloc. Return None if its parameters cannot be found.
 
-    `used` are all mallocs of the process, and `tries` is the number of searches for the thread
-    caches: a thread that begins or ends has no table of its own for a moment.
+    `used` are all mallocs of the process. `tries` is the number of searches for the thread caches,
+    which may fail because a thread that begins or exits has no own table for a moment.
     """
     parameters = libc.parameters(target)
     if parameters is None:
@@ -211,9 +211,9 @@ def start_reading(
 def copy_stopped(
     reading: Reading, few: Sequence[State], stop: Stopped | None
 ) -> tuple[list[State], Lists]:
-    """Copy arenas of stopped threads; return all arenas and the caches as they are now.
+    """Copy arenas of stopped threads. Return all current arenas and the current caches.
 
-    With `stop`, each thread is let go as soon as its own arena has been copied.
+    With `stop`, each thread is released as soon as its own arena has been copied.
     """
     reading.threads = reading.target.threads()
     reading.parameters = reading.libc.parameters(reading.target) or reading.parameters
@@ -232,14 +232,14 @@ def copy_stopped(
 def _threads_of(
     reading: Reading, tables: Sequence[Table], order: Sequence[State], left: Sequence[State]
 ) -> set[int]:
-    """Return the threads whose arena is one of those left, or is unknown."""
+    """Return the threads whose arena is a remaining arena or unknown."""
     others = {state.address for state in order} - {state.address for state in left}
     free = {table.thread for table in tables if table.arena in others}
     return {thread.number for thread in reading.threads} - free
 
 
 def _copied_words(reading: Reading) -> Words:
-    """Return a function for words of memory, which reads only what no copy of an arena has."""
+    """Return a function for words of memory that reads only words that no arena's copy contains."""
     regions = [region for copy in reading.copies.values() for region in copy.regions]
     memory = memory_of(regions)
 
@@ -254,7 +254,7 @@ def _copied_words(reading: Reading) -> Words:
 
 
 def _still_right(reading: Reading, state: State, now: Sequence[State]) -> bool:
-    """Return whether the copy taken while the process ran still equals the arena."""
+    """Return whether the copy taken while the process ran is still equal to the arena."""
     if state.address not in reading.walks or not reading.copies[state.address].steady:
         return False
     current = next((one for one in now if one.address == state.address), None)
@@ -262,7 +262,7 @@ def _still_right(reading: Reading, state: State, now: Sequence[State]) -> bool:
 
 
 def give_up(reading: Reading, address: int, state: State, lists: Lists) -> None:
-    """Note that an arena could not be walked, and why."""
+    """Store the reason why an arena could not be walked."""
     main = address == reading.libc.arena
     problem = reading.problems.get(address, "it changed whenever it was read")
     none = np.zeros(len(lists.chunk), np.bool_)
@@ -270,7 +270,7 @@ def give_up(reading: Reading, address: int, state: State, lists: Lists) -> None:
 
 
 def heap_of(reading: Reading) -> Heap:
-    """Return the heap read, with the tables of threads outside of this process marked too."""
+    """Return the heap, in which tables of threads outside this process are also marked."""
     arenas = []
     for state in reading.order:
         if state.address not in reading.done:
@@ -309,7 +309,7 @@ def _mark_orphans(reading: Reading, arenas: Sequence[ArenaHeap]) -> None:
 
 
 def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
-    """Return chunks in caches that are in no arena."""
+    """Return the cached chunks that are in no arena."""
     if not arenas or any(one.walk is None for one in arenas):
         return np.empty(0, np.uint64)
     found = arenas[-1].lists.chunk
@@ -321,9 +321,9 @@ def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
 
 
 def mark_cached_by_others(heaps: Sequence[Heap]) -> list[Heap]:
-    """Mark the chunks of each malloc that are in a thread's cache of another one.
+    """Mark the chunks of each malloc that are in a thread's cache of another malloc.
 
-    With two libcs in a process, the loader allocates by one of them and frees by the other.
+    If a process has two libcs, the loader allocates with one libc and frees with the other.
     """
     return [
         replace(heap, elsewhere=_marked(heap.elsewhere, [one for one in heaps if one is not heap]))
@@ -332,7 +332,7 @@ def mark_cached_by_others(heaps: Sequence[Heap]) -> list[Heap]:
 
 
 def _marked(chunks: NDArray[np.uint64], heaps: Sequence[Heap]) -> NDArray[np.uint64]:
-    """Mark chunks as cached in the heaps that contain them; return the others."""
+    """Mark chunks as cached in the heaps that contain them. Return the other chunks."""
     for walk in (arena.walk for heap in heaps for arena in heap.arenas):
         if walk is not None:
             place = walk.place(chunks)

@@ -1,4 +1,4 @@
-"""Finds glibc's arenas and parameters in a process by their shape alone."""
+"""Search for glibc's arenas and parameters in a process by their structure alone."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from simalloc.process.target import Target, in_any
 _WORDS: Final = PAGE // 8
 """Words in a page."""
 _FAR_BELOW: Final = 0x2000
-"""The farthest that parameters are looked for before their arena."""
+"""Maximum distance of the parameters before their arena."""
 _MAX_ARENAS: Final = 1 << 16
 _READINGS: Final = 20
-"""Readings of an arena that a thread may be changing."""
+"""Maximum number of readings of an arena that a thread may be changing."""
 _BETWEEN: Final = 0.001
-"""Seconds between two of them: a thread may have lost its processor amid a change."""
+"""Seconds between two readings, because a thread may have lost its processor during a change."""
 _MAX_BINS: Final = BINS * 3 // 4
-"""Bins that must be right for another reading; other data that looks like an arena has fewer."""
+"""Minimum number of correct bins for another reading. Other data that resemble an arena have fewer.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class State:
 
     @property
     def mutex(self) -> int:
-        """The lock: 0 if it is free."""
+        """The lock word, 0 if free."""
         return int.from_bytes(self.content[:4], "little")
 
     @property
@@ -59,22 +60,22 @@ class State:
 
     @property
     def top(self) -> int:
-        """The address of the top chunk."""
+        """Address of the top chunk."""
         return self._word(self.layout.top)
 
     @property
     def next(self) -> int:
-        """The address of the next arena; the last one leads to the main arena."""
+        """Address of the next arena. The last arena points to the main arena."""
         return self._word(self.layout.next)
 
     @property
     def next_free(self) -> int:
-        """The address of the arena behind this one on the list of those without threads."""
+        """Address of the next arena on the list of arenas without threads."""
         return self._word(self.layout.next + 8)
 
     @property
     def last_remainder(self) -> int:
-        """The address of the chunk that the latest split left; it may be no chunk any more."""
+        """Address of the chunk that the latest split left. The chunk may no longer exist."""
         return self._word(self.layout.top + 8)
 
     @property
@@ -84,17 +85,17 @@ class State:
 
     @property
     def system_mem(self) -> int:
-        """The bytes that the arena has from the system."""
+        """Bytes that the arena has from the system."""
         return self._word(self.layout.system_mem)
 
     @property
     def max_system_mem(self) -> int:
-        """The most bytes that it ever had."""
+        """Maximum bytes that the arena ever had."""
         return self._word(self.layout.system_mem + 8)
 
     @property
     def fast_heads(self) -> list[int]:
-        """The first chunk of each fast list, or 0; empty in releases without fast lists."""
+        """First chunk of each fast list, or 0. Empty in releases without fast lists."""
         if self.layout.fast is None:
             return []
         return list(struct.unpack_from(f"<{FAST_LISTS}Q", self.content, self.layout.fast))
@@ -112,12 +113,12 @@ class Libc:
     file: str
     """The mapped file that contains it."""
     parameters_layouts: tuple[tuple[int, int], ...]
-    """Where its parameters may be, and with which layout, the likeliest first."""
+    """Possible addresses and layouts of its parameters, the likeliest first."""
     unused: bool = False
-    """True if it was never allocated from."""
+    """True if nothing was ever allocated from it."""
 
     def parameters(self, target: Target) -> Parameters | None:
-        """Return the parameters as they are now, or None if they cannot be found."""
+        """Return the current parameters, or None if they cannot be found."""
         for address, number in self.parameters_layouts:
             layout = PARAMETERS[number]
             found = layout.read(address, target.bytes_at(address, layout.size))
@@ -127,7 +128,7 @@ class Libc:
 
 
 def read_state(target: Target, address: int, layout: StateLayout) -> State:
-    """Return an arena as it is now."""
+    """Return the current state of an arena."""
     return State(address, layout, target.bytes_at(address, layout.size))
 
 
@@ -147,7 +148,10 @@ def find_libcs(target: Target, mappings: Sequence[Mapping]) -> list[Libc]:
 
 
 def arenas_of(target: Target, libc: Libc) -> list[State]:
-    """Return the arenas of a malloc, the main one first, as far as their ring leads to arenas."""
+    """Return the arenas of a malloc in ring order, the main arena first.
+
+    The result ends where the ring does not lead to an arena.
+    """
     states = [read_state(target, libc.arena, libc.layout)]
     seen = {libc.arena}
     while (address := states[-1].next) not in seen and len(states) < _MAX_ARENAS:
@@ -162,15 +166,16 @@ def arenas_of(target: Target, libc: Libc) -> list[State]:
 
 
 def stray_link(states: Sequence[State]) -> int | None:
-    """Return where the ring of these arenas leads, or None if it leads back to the main arena."""
+    """Return the address to which the ring leads, or None if it returns to the main arena."""
     last = states[-1].next
     return None if last == states[0].address else last
 
 
 def data_areas(mappings: Sequence[Mapping]) -> Iterator[tuple[str, int, int]]:
-    """Yield the writable data of each mapped file, with what follows it directly: its path, range.
+    """Yield the path and the range of each mapped file's writable data.
 
-    The anonymous mapping behind a file's data holds what the file has no bytes for.
+    The range includes a directly following anonymous mapping, which contains the data that have no
+    bytes in the file.
     """
     at = 0
     while at < len(mappings):
@@ -192,9 +197,9 @@ def data_areas(mappings: Sequence[Mapping]) -> Iterator[tuple[str, int, int]]:
 
 
 def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
-    """Return the addresses in a region where a main arena is.
+    """Return the addresses of main arenas in a region.
 
-    It begins in a page that is not absent, because the program loader writes its link to itself.
+    A main arena begins in a page that is not absent, because the loader writes its link to itself.
     """
     words = region.words
     pages = np.flatnonzero(region.pages != ABSENT)
@@ -219,18 +224,18 @@ def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
 
 
 def _is_state(target: Target, region: Region, address: int, layout: StateLayout) -> bool:
-    """Return whether every bin is empty or leads elsewhere; in an unused arena, all are zero.
+    """Return whether every bin is empty or links to other addresses, or all bins are zero.
 
-    While a thread links or unlinks chunks, some bins of a true arena are inconsistent. While it
-    grows, its bytes may exceed their maximum. An arena whose bins are nearly all right is therefore
-    read again.
+    All bins of an unused arena are zero. While a thread links or unlinks chunks, some bins of a
+    real arena are inconsistent. While the arena grows, its bytes may exceed their maximum.
+    Therefore an arena with at least `_MAX_BINS` correct bins is read again.
     """
     target.check_time()
     content = region.bytes_at(address, layout.size)
     for _ in range(_READINGS):
         state = State(address, layout, content)
         if state.top == 0:
-            # attached_threads of a main arena is 1 from the start, and its next is itself
+            # an unused main arena has one attached thread, and its next arena is itself
             fresh = state.attached == 1 and state.next == address and state.system_mem == 0
             return fresh and not _links(state).any()
         right = _right_bins(state)
@@ -249,7 +254,7 @@ def _links(state: State) -> NDArray[np.uint64]:
 
 
 def _right_bins(state: State) -> int:
-    """Return the number of bins that are empty or lead elsewhere."""
+    """Return the number of bins that are empty or whose two links lead to other addresses."""
     links = _links(state)
     first = np.uint64(state.layout.head(state.address, 1))
     own = links == (first + np.arange(BINS, dtype=np.uint64) * np.uint64(16))[:, None]

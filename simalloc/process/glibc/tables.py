@@ -18,9 +18,9 @@ from simalloc.process.mappings import Mapping, containing
 from simalloc.process.target import Target, Thread
 
 _REACHES: Final = ((16 << 10, None), (4 << 20, 4))
-"""Bytes below threads' pointers that are searched for the place of the pointer to the table, and
-the number of threads in which it is sought; None means all. A program with many thread-local
-variables needs the longer range."""
+"""Search ranges for the place of the pointer to the table. Each range has a number of bytes below
+the thread pointer and a number of threads to search, where None means all. A program with many
+thread-local variables needs the longer range."""
 
 Words = Callable[[NDArray[np.uint64]], NDArray[np.uint64]]
 
@@ -30,21 +30,21 @@ class Slot:
     """Location of each thread's pointer to its table."""
 
     offset: int
-    """Relative to the thread pointer, below 0."""
+    """Offset from the thread pointer, which is negative."""
     layout: TableLayout
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table, and the thread that uses it."""
+    """A table and the thread that uses it."""
 
     address: int
     content: bytes
     layout: TableLayout
     thread: int | None
-    """None: the thread existed only in the process that this one was forked from."""
+    """Number of the thread, or None if it existed only in the process that forked this process."""
     arena: int
-    """The address of the thread's arena, or 0."""
+    """Address of the thread's arena, or 0."""
 
     @property
     def entries(self) -> NDArray[np.uint64]:
@@ -52,28 +52,28 @@ class Table:
         return np.frombuffer(self.content, np.uint64, self.layout.lists, self.layout.entries)
 
     def counts(self, places: int) -> NDArray[np.int64]:
-        """Return the number of chunks in each list; a list has `places` places."""
+        """Return the number of chunks in each list. A list has `places` places."""
         counts = np.frombuffer(self.content, np.uint16, self.layout.lists).astype(np.int64)
         return places - counts if self.layout.counts_free_places else counts
 
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """The chunks in all caches, one entry a chunk."""
+    """The chunks in all caches, one entry per chunk."""
 
     tables: Sequence[Table]
     chunk: NDArray[np.uint64]
     number: NDArray[np.int64]
-    """The list that contains the chunk."""
+    """Number of the list that contains the chunk."""
     table: NDArray[np.int64]
     """Index of the table."""
     amid: int
-    """Lists whose length is not their count: their threads were putting or taking a chunk."""
+    """Number of lists whose length is not their count, because their threads were changing them."""
     endless: int
-    """Lists that lead back to one of their own chunks."""
+    """Number of lists that lead back to one of their own chunks."""
 
     def same(self, other: Lists) -> bool:
-        """Return whether nothing has changed."""
+        """Return whether the lists are equal."""
         return self.tables == other.tables and np.array_equal(self.chunk, other.chunk)
 
 
@@ -87,8 +87,8 @@ def find_slot(
 ) -> Slot | None:
     """Return the place of the threads' pointers to their tables, or None if no place fits.
 
-    At that place every thread has the address of a separate table, or none. Near the place of
-    another libc of the process, threads have one of its arenas (`foreign`).
+    At that place, every thread has the address of a separate table or no address. A place belongs
+    to another libc if a thread has one of that libc's arenas (`foreign`) near it.
     """
     pointers = [thread.pointer for thread in threads if thread.pointer is not None]
     for reach, count in _REACHES if pointers else ():
@@ -105,7 +105,7 @@ def find_slot(
 
 
 def _words_below(target: Target, pointer: int, size: int) -> NDArray[np.uint64]:
-    """Return the words in `size` bytes below a thread pointer; 0 in absent pages."""
+    """Return the words in `size` bytes below a thread pointer. Words in absent pages are 0."""
     region = target.region(pointer - size, pointer)
     first = (pointer - size - region.start) // 8
     return region.words[first : first + size // 8]
@@ -114,9 +114,9 @@ def _words_below(target: Target, pointer: int, size: int) -> NDArray[np.uint64]:
 def _likely_offsets(
     target: Target, blocks: NDArray[np.uint64], layout: TableLayout
 ) -> NDArray[np.int64]:
-    """Return where, relative to their pointers, threads have the address of a possible table.
+    """Return the offsets from thread pointers at which threads have a possible table's address.
 
-    A row of `blocks` has the words below the pointer of a thread.
+    A row of `blocks` contains the words below the pointer of one thread.
     """
     columns = np.flatnonzero(_are_tables(target, blocks, layout).any(axis=0))
     offsets: NDArray[np.int64] = 8 * (columns - blocks.shape[1])
@@ -131,7 +131,7 @@ def _scored(
     arenas: Collection[int],
     foreign: Collection[int],
 ) -> Iterator[tuple[tuple[int, int], Slot]]:
-    """Yield the places that fit all threads: the numbers of arenas and of tables, and the place."""
+    """Yield the places that fit all threads, with the numbers of arenas and of tables."""
     place = np.array(pointers, np.int64)[:, None] + offsets
     blocks, arena = (
         target.words((place + more).astype(np.uint64).reshape(-1)).reshape(place.shape)
@@ -154,7 +154,7 @@ def _scored(
 
 
 def _below(mappings: Sequence[Mapping], pointer: int) -> int:
-    """Return the bytes of the thread pointer's mapping below it."""
+    """Return the number of bytes below a thread pointer in its mapping."""
     here = containing(mappings, pointer)
     return 0 if here is None else pointer - here.start
 
@@ -172,7 +172,7 @@ def _are_tables(
 
 
 def read_tables(target: Target, threads: Sequence[Thread], slot: Slot) -> list[Table]:
-    """Return the tables of all threads, as they are now."""
+    """Return the current tables of all threads."""
     layout = slot.layout
     known = [thread for thread in threads if thread.pointer is not None]
     places = np.array([(thread.pointer or 0) + slot.offset for thread in known], np.uint64)
@@ -193,7 +193,7 @@ def read_tables(target: Target, threads: Sequence[Thread], slot: Slot) -> list[T
 
 
 def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bool) -> Lists:
-    """Follow the lists of tables, all at once, as far as their counts allow and to no chunk twice.
+    """Follow the lists of all tables together. Counts limit them, and repeated chunks end them.
 
     `words` returns the words at addresses, and `places` is the number of places of each list.
     """
@@ -205,7 +205,7 @@ def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bo
     at, length = heads[where], np.zeros(len(heads), np.int64)
     found: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
     astray, endless = np.zeros((2, len(heads)), np.bool_)
-    earlier = np.zeros(len(heads), np.uint64)  # chunks after 0, 1, 2, 4, 8 ... steps
+    earlier = np.zeros(len(heads), np.uint64)  # the chunks after 0, 1, 2, 4, 8 ... steps
     while len(where):
         wrong = (at % np.uint64(16) != 0) | (at >= 1 << 47) | (length[where] >= limit[where])
         endless[where] = at == earlier[where]
@@ -228,10 +228,11 @@ def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bo
 
 
 def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-    """Mark an arena's chunks that caches and their tables take.
+    """Mark an arena's chunks that are in caches, and the chunks of the caches' tables.
 
-    Returns a mask of the cached chunks in the arena, and the chunks that cannot be in a cache: they
-    are not in use, of another size, or in the arena's memory without being a chunk.
+    Returns a mask of the cached chunks in the arena, and the listed chunks that cannot be in a
+    cache. The latter are not in use, have another size, or are addresses in the arena without a
+    chunk.
     """
     place = walk.place(lists.chunk)
     astray = lists.chunk[walk.contains(lists.chunk) & (place < 0)]
@@ -257,8 +258,8 @@ def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np
 def orphans(walk: Walk, layout: TableLayout, places: int, words: Words, *, masked: bool) -> Lists:
     """Return the tables in an arena whose threads are not in this process, with their lists.
 
-    Such a table is a live chunk of a table's size that has chunks in its lists, each of them ending
-    where its count says.
+    Such a table is a live chunk of a table's size with chunks in its lists. The length of each list
+    must be its count.
     """
     sizes = np.array(layout.chunks, np.uint64)
     likely = np.flatnonzero((walk.kind == LIVE) & np.isin(walk.size, sizes))

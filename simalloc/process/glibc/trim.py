@@ -1,4 +1,4 @@
-"""Predicts what `malloc_trim` would return to the system."""
+"""Prediction of the memory that `malloc_trim` would return to the system."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simalloc.process.target import runs_of
 _MIN_TRIMMED: Final = PAGE + 47
 """A free chunk of more bytes may contain a page that `malloc_trim` returns."""
 _HEADER: Final = 48
-"""The bytes at the front of a free chunk that it leaves alone."""
+"""Bytes at the start of a free chunk that `malloc_trim` does not return."""
 _MIN_TOP: Final = 33
 
 
@@ -27,20 +27,20 @@ class Trim:
     """Memory of one arena that `malloc_trim` would return."""
 
     returned: dict[int, NDArray[np.bool_]]
-    """For each region, by its start, the resident pages that it would return."""
+    """Mask of the resident pages that would be returned, for each region by its start."""
     break_falls: int
     """Bytes by which the break would fall."""
 
     @property
     def resident(self) -> int:
-        """The resident bytes that it would return."""
+        """Resident bytes that would be returned."""
         return PAGE * sum(int(np.count_nonzero(pages)) for pages in self.returned.values())
 
 
 def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad: int = 0) -> Trim:
     """Return the memory of an arena that `malloc_trim(pad)` would return now.
 
-    `break_end` is the end of the break for a main arena that grows by `sbrk`, else None.
+    `break_end` is the end of the break for a main arena that grows by `sbrk`, otherwise None.
     """
     chosen = {region.start: np.zeros(len(region.pages) + 1, np.int64) for region in walk.regions}
     start, end, top_start = _merged(walk)
@@ -68,15 +68,15 @@ def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad:
 
 
 def _top_falls(size: int, grain: int, pad: int) -> int:
-    """Return the bytes by which the break falls for a top of this size."""
+    """Return the bytes by which the break falls with a top chunk of this size."""
     free = size - _MIN_TOP
     return down(free - pad, grain) if free > pad else 0
 
 
 def _merged(walk: Walk) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the starts and ends of free memory after merging fast chunks, and the top's start.
+    """Return starts and ends of free memory after merging fast chunks, and the top's start.
 
-    Free memory that reaches the top becomes a part of it.
+    Free memory adjacent to the top chunk is merged into the top chunk.
     """
     free = np.isin(walk.kind, (BINNED, FAST))
     begins = walk.address.astype(np.int64)

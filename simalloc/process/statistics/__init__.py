@@ -1,4 +1,4 @@
-"""An allocator's own report in a file: malloc_info, jemalloc's and tcmalloc's figures."""
+"""Allocators' own reports in files: from malloc_info, jemalloc and tcmalloc."""
 
 from simalloc.process.statistics.reading import read_statistics
 from simalloc.process.statistics.statistics import ArenaFigures, ClassFigures, Statistics

@@ -1,4 +1,4 @@
-"""The JSON of jemalloc's `malloc_stats_print`, option `J`."""
+"""The JSON of jemalloc's `malloc_stats_print` with option `J`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.process.target import ProcessError
 
 
 def read_jemalloc(content: bytes, source: str) -> Statistics:
-    """Return the figures; raises `ProcessError` if the JSON is not jemalloc's."""
+    """Return the figures. Raises `ProcessError` if the JSON is not from jemalloc."""
     try:
         report = json.loads(content)["jemalloc"]
         return _statistics(report, source)
@@ -28,7 +28,7 @@ def read_jemalloc(content: bytes, source: str) -> Statistics:
 
 
 def _statistics(report: Map[str, Any], source: str) -> Statistics:
-    # Other threads go on while jemalloc counts, so a part can exceed its whole for a moment.
+    # Other threads run while jemalloc counts, so a part can briefly exceed its whole.
     whole = {name: int(size) for name, size in report["stats"].items() if isinstance(size, int)}
     arenas = report["stats.arenas"]
     merged = arenas.get("merged") or next(iter(arenas.values()))
@@ -66,7 +66,7 @@ def _arena(report: Map[str, Any], name: str, arena: Map[str, Any]) -> ArenaFigur
 
 
 def _bins(report: Map[str, Any], merged: Map[str, Any]) -> list[ClassFigures]:
-    """Return the size classes of small blocks, those with most free bytes first."""
+    """Return the size classes of small blocks, in descending order of free bytes."""
     found = []
     for kind, bin_ in zip(report["arenas"]["bin"], merged["bins"], strict=True):
         size, places = int(kind["size"]), int(kind["nregs"])

@@ -25,7 +25,7 @@ class _Heap:
 
 
 class _Reader:
-    """Collects the elements; a document type or an entity is refused."""
+    """Collects the elements. A document type or an entity is refused."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -64,7 +64,7 @@ class _Reader:
 
 
 def read_malloc_info(content: bytes, source: str) -> Statistics:
-    """Return the figures; raises `ProcessError` if the XML is not `malloc_info`'s."""
+    """Return the figures. Raises `ProcessError` if the XML is not from `malloc_info`."""
     start = content.index(b"<malloc")
     end = content.rfind(b"</malloc>")
     if end < 0:
@@ -101,7 +101,7 @@ def _statistics(reader: _Reader, source: str) -> Statistics:
 def _arena(heap: _Heap) -> ArenaFigures:
     _, fast = heap.totals.get("fast", (0, 0))
     count, rest = heap.totals.get("rest", (1, 0))
-    chunks = max(0, count - 1)  # the size of each has a flag left in; the one more is the top
+    chunks = max(0, count - 1)  # each size includes a flag; the extra chunk is the top chunk
     in_bins = sum(total for _, _, total, _ in heap.sizes) - fast
     top = max(0, rest - in_bins)
     free = max(0, in_bins - chunks) + fast
@@ -123,7 +123,10 @@ def _classes(heaps: list[_Heap]) -> list[ClassFigures]:
 
 
 def _bounds(low: int, high: int) -> tuple[int, int]:
-    """Return the true sizes of a line; in bins a flag is left in, and a fast list has one size."""
+    """Return the true sizes in a line.
+
+    Sizes in bins include a flag, and a fast list has one size.
+    """
     if high % _GRAIN == 0:
         return high, high
     return low // _GRAIN * _GRAIN, high // _GRAIN * _GRAIN

@@ -1,4 +1,4 @@
-"""Reads an allocator's statistics from a file, whichever allocator wrote them."""
+"""Reader of any supported allocator's statistics."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _MAX_FIGURE: Final = (1 << 63) - 1
 def read_statistics(path: Path) -> Statistics:
     """Return an allocator's report in a file.
 
-    The file contains the XML of glibc's `malloc_info`, the JSON of jemalloc's `malloc_stats_print`
-    or the text of tcmalloc's `GetStats`. Raises `ProcessError` for any other content.
+    The file must contain the XML of glibc's `malloc_info`, the JSON of jemalloc's
+    `malloc_stats_print` or the text of tcmalloc's `GetStats`. Raises `ProcessError` for other
+    content.
     """
     if path.stat().st_size > _MAX_BYTES:
         raise ProcessError(f"{path} is too long to be an allocator's statistics")

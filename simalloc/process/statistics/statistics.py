@@ -1,4 +1,4 @@
-"""The figures of an allocator, whichever it is."""
+"""The figures of an allocator of any kind."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class ArenaFigures:
 
     name: str
     bytes: int
-    """From the system, or active."""
+    """Bytes from the system, or active bytes."""
     used: int
-    """Held by the program or by thread caches."""
+    """Bytes of blocks that the program or thread caches hold."""
     free: int
-    """Free between other blocks."""
+    """Free bytes between other blocks."""
     top: int | None = None
-    """Free at the top; None where the allocator has no such block."""
+    """Free bytes in the top chunk, or None if the allocator has no top chunk."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class ClassFigures:
     """The blocks of one size, or of a range of sizes."""
 
     size: str
-    """In bytes: `48` or `1,041 to 1,056`."""
+    """Size in bytes, such as `48` or `1,041 to 1,056`."""
     used_blocks: int | None
     free_blocks: int | None
     used: int | None
-    """Bytes."""
+    """Bytes in use."""
     free: int | None
-    """Bytes."""
+    """Free bytes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Statistics:
     system: int
     """Bytes that the allocator has from the system."""
     named: Sequence[tuple[str, int]]
-    """Kinds of memory with their bytes, as parts of the answer: `in use` and so on."""
+    """Kinds of memory and their bytes, as parts of the answer, such as `in use`."""
     arenas: Sequence[ArenaFigures]
     classes: Sequence[ClassFigures]
     notes: Sequence[str] = ()

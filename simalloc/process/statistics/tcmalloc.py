@@ -1,4 +1,4 @@
-"""The text of tcmalloc's statistics: gperftools' and Google's `GetStats`."""
+"""The text of tcmalloc's statistics: `GetStats` of gperftools and of Google's tcmalloc."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUMS: Final = ("Actual memory used", "Virtual address space used")
 
 
 def read_tcmalloc(content: bytes, source: str) -> Statistics:
-    """Return the figures; raises `ProcessError` if the text is not tcmalloc's."""
+    """Return the figures. Raises `ProcessError` if the text is not from tcmalloc."""
     text = content.decode("utf-8", "replace")
     found = [(label, int(size)) for size, label in _LINE.findall(text)]
     sizes = dict(found)
