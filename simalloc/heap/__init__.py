@@ -1,4 +1,4 @@
-"""The effect of a policy's decisions on the heap: the simulation, in C and in plain Python."""
+"""Simulation of a policy's effect on the heap, in C and in plain Python."""
 
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation

@@ -91,5 +91,5 @@ def worst(run: Run, of: str) -> Worst:
 
 
 def bytes_of_fragmentation(of: str) -> Literal["mapped", "resident"]:
-    """Return the bytes whose fragmentation is reported beside a quantity."""
+    """Return the kind of bytes whose fragmentation is reported with a quantity."""
     return "resident" if quantity(of) == "resident" else "mapped"

@@ -47,8 +47,9 @@ class Counters:
 class Costs:
     """The cost of the heap's upkeep, as counted by the C core.
 
-    `system_calls` map, unmap, move the break or return pages to the system. `faults` are pages that
-    became resident, for the first time or again (0 if residence was not measured).
+    `system_calls` counts calls that map or unmap memory, move the break or return pages to the
+    system. `faults` counts pages that became resident, for the first time or again (0 if residence
+    was not measured).
     """
 
     system_calls: int

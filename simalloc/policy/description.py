@@ -79,7 +79,7 @@ class Policy(ShownAsTable):
     @property
     def all_parameters(self) -> dict[str, Value]:
         """Every parameter by name, as a plain value."""
-        family: Any = type(self.description)  # can be hashed, as not all of its instances can
+        family: Any = type(self.description)  # a class can be hashed, but not each of its instances
         return {
             name: plain_value(getattr(self.description, name)) for name in parameter_types(family)
         }

@@ -1,7 +1,7 @@
 """The reference engine: every family in plain Python, written to be read, not to be fast.
 
-The C core is the product; this is its definition (docs/policies.md in code). On any trace both
-place every object at the same address.
+It defines the behaviour of the C core (docs/policies.md in code). On any trace both engines place
+every object at the same address.
 """
 
 from simalloc.heap.reference.families import heap_for

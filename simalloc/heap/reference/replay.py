@@ -100,7 +100,7 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
 
 
 def _replayed_to(setting: Setting, events: int) -> Objects:
-    """Return the objects and the heap before the event that ended a run (`Objects.end`)."""
+    """Return the objects and the heap before the event that ended the run (`Objects.end`)."""
     objects = Objects(setting)
     for _ in islice(_addresses(objects, setting), events):
         pass
@@ -161,7 +161,7 @@ def request_of(
 ) -> Request:
     """Return the request of an event, with the columns that the policy uses.
 
-    A thread is numbered by its index in `threads`, if given. A time before `latest` becomes
+    If `threads` is given, a thread's number is its index there. A time before `latest` becomes
     `latest`.
     """
     values = {

@@ -1,4 +1,4 @@
-"""Verification of a policy: its placements are sound, and repeat in a second run."""
+"""Verification of a policy: whether its placements are sound, and identical in a second run."""
 
 from __future__ import annotations
 

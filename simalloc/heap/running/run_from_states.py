@@ -58,7 +58,7 @@ class Replay:
 
 
 def run_of_replay(raw: Replay, setting: Setting) -> Run:
-    """Return the run with these states after each event of a trace, or of its beginning."""
+    """Return the run with these states after each event of a trace, or of a part of it."""
     trace, description, scale = (
         setting.source.in_memory(),
         setting.policy.description,
@@ -99,7 +99,7 @@ def run_of_replay(raw: Replay, setting: Setting) -> Run:
 def footprint_of_states(
     live: NDArray[np.int64], scaled: NDArray[np.int64], sizes: NDArray[np.int64], scale: int
 ) -> Footprint:
-    """Return the footprint of scaled bytes after each event, given the live and requested bytes."""
+    """Return the footprint of scaled bytes after each event, from the live and requested bytes."""
     series = timeline(live, scaled / scale)
     at_peak, at_max = event_of_most(scaled), event_of_most(live)
     events = len(live)

@@ -27,7 +27,8 @@ STRIDE: Final = 1 << 18
 """Number of events between two checks for progress and Ctrl-C, which take a few milliseconds."""
 STEPS: Final = (16, 2048)
 """Minimum and maximum events of a step of slow policies, which are written in Python or use a tree
-that is never balanced. There a later event may take as long as a million earlier ones."""
+that is never balanced. With these policies, a later event may take as long as a million earlier
+ones."""
 PATIENCE: Final = 0.1
 """Target duration of such a step in seconds."""
 
@@ -188,7 +189,7 @@ def _refusals(figures: dict[str, Any], scale: int) -> Refusals:
 
 
 def _replayed_to(setting: Setting, events: int) -> Simulation:
-    """Return a new simulation after the first events of a trace."""
+    """Return a new simulation after the first `events` events of a trace."""
     simulation = setting.simulation()
     done = 0
     with closing(strides(setting.source, setting.columns, setting.policy)) as parts:

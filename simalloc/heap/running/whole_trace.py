@@ -92,7 +92,7 @@ def run_all(
     addresses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
-    """Find the best possible placements one after the other."""
+    """Find the best possible placement of each setting, one after the other."""
     return [run_one(setting, addresses=addresses, progress=progress) for setting in settings]
 
 

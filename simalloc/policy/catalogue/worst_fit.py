@@ -25,4 +25,4 @@ def _worst_fit(order: Order) -> Policy:
 
 
 POLICIES: Final = tuple(_worst_fit(order) for order in (Order.ADDRESS, Order.LIFO, Order.FIFO))
-"""Only worst fit; the other three fits are rows of Johnstone & Wilson 1998."""
+"""Rows of worst fit; the other three fits are rows of Johnstone & Wilson 1998."""

@@ -25,8 +25,8 @@ class Family:
     reference: ClassVar[str] = ""
     """Module in `heap/reference/families` and class of the reference engine, as `module:Class`.
 
-    Empty if the family has no reference engine, because it is compiled outside the package.
-    """
+    Empty if the family has no reference engine, for example because it is compiled outside the
+    package."""
     recordings: ClassVar[bool] = False
     """True if the core is compared with recordings of the real code, not with a reference
     engine.

@@ -197,7 +197,7 @@ class Mimalloc(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """No overhead: the page of a block is found by the block's address."""
+        """No overhead: a block's page is found by the block's address."""
         return Overhead()
 
     @property

@@ -116,5 +116,5 @@ class Tlsf(HeapFamily):
     def aligning(self) -> Aligning:
         """Rule for requested alignments: a larger block is taken, and its excess is freed."""
         unit = self.applied_overhead.alignment
-        grain = self.growth if unit % self.growth else unit  # at 1 it grows by the requested size
+        grain = self.growth if unit % self.growth else unit  # 1: the requested size
         return self.cutting(grain, self.minimum_split)

@@ -123,7 +123,7 @@ class Heap(Protocol):
         """List an unsearchable block as the latest, and return it."""
 
     def remove(self, block: Block, /) -> Block:
-        """Take a block off the lists and return it, unsearchable."""
+        """Remove a block from the lists and return it, unsearchable."""
 
     def extend(self, size: int, /) -> Block | None:
         """Raise the break by `size` and return the new memory as one unsearchable block.

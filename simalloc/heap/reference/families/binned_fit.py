@@ -11,8 +11,8 @@ from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 class BinnedFitHeap(CoalescingHeap):
     """Lea's allocator as a policy.
 
-    Johnstone & Wilson 1998, section 2.2.2; policy/families/binned_fit.md.
-    A free block is the wilderness, the last remainder, or in the bins.
+    Johnstone & Wilson 1998, section 2.2.2; policy/families/binned_fit.md. A free block is the
+    wilderness, the last remainder, or in a bin.
     """
 
     def __init__(self, description: BinnedFit) -> None:
@@ -110,7 +110,7 @@ class BinnedFitHeap(CoalescingHeap):
         return found
 
     def _use_wilderness(self, size: int) -> int:
-        """Take steps 4 and 5: the low end of the wilderness, after growth if it is too small."""
+        """Take steps 4 and 5: the low end of the wilderness, which grows first if too small."""
         if self._wilderness is not None:
             self.visited += 1
         if self._wilderness is None or self.block_size(self._wilderness) < size:

@@ -24,7 +24,7 @@ AVOIDED_PAGES: Final = 2048
 
 @dataclass(eq=False)
 class ObjectPage:
-    """A page of objects of one size; `uncut` is the low end that has never been used."""
+    """A page of objects of one size. `uncut` is its low end, which was never used."""
 
     address: int
     size: int
@@ -161,7 +161,7 @@ class BwGcHeap(PagedHeap):
             stack = self._grow_aligned(2 * self._word * self._page)
             self.blocks.mark(stack, State.TABLE)
         self._expand(self._increment)
-        self._take_table(self._map_bytes)  # the map of runs, which have no objects
+        self._take_table(self._map_bytes)  # map of the runs, which contain no objects
 
     def _allocate_pages(self, size: int) -> int:
         """Take a run for a large object."""
@@ -340,7 +340,7 @@ class BwGcHeap(PagedHeap):
         return address // (INDEXED * self._page), -address
 
     def _collect(self) -> None:
-        """Free every page without a live object, and queue the others for sweeping."""
+        """Free every page without a live object, and queue all other pages for sweeping."""
         self.collections += 1
         self._allocated_since = self._freed_since = 0
         for lists in self._sizes.values():

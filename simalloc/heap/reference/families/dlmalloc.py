@@ -108,7 +108,7 @@ class DlmallocHeap(Heap):
         return self._allocate(found)
 
     def _search_large(self, size: int) -> int | None:
-        """Take step 2: the best fit in the trees, unless the victim fits as well or better."""
+        """Take step 2: the best fit in the trees, unless the victim fits equally or better."""
         found = self._large.first(size)
         if found is None:
             return None

@@ -129,7 +129,7 @@ class GnuHeap(PagedHeap):
         return run + self.block_size(run) == self._limit == self.brk
 
     def _demand_growth(self, address: int, size: int) -> None:
-        """Raise `Refused` if pages that are freed cannot be allocated again with `size` bytes."""
+        """Raise `Refused` if pages, once freed, could not be allocated again with `size` bytes."""
         near = self.blocks.free_neighbours(address)
         merged = sum(map(self.block_size, [address, *near]))
         start = min([address, *near])

@@ -132,7 +132,7 @@ class GxxHeap(Heap):
         return None
 
     def _distribute_returned(self, size: int) -> int | None:
-        """Take step 3: an exact fit among the returned blocks; those before it become dirty."""
+        """Take step 3: an exact fit among the returned blocks; skipped blocks become dirty."""
         while self._returned:
             found = self._returned.pop()
             self.visited += 1
@@ -142,7 +142,7 @@ class GxxHeap(Heap):
         return None
 
     def _use_last_remainder(self, size: int) -> int | None:
-        """Take step 4: the last remainder, if it is large enough."""
+        """Take step 4: use the last remainder, if it is large enough."""
         found = self._last_remainder
         if found is None:
             return None

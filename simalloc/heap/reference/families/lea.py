@@ -123,7 +123,7 @@ class LeaHeap(Heap):
         return self._take(found, size)
 
     def _use_last_remainder(self, size: int) -> int | None:
-        """Take step 2: use the last remainder if it is large enough, and bin it if it is not."""
+        """Take step 2: use the last remainder if it is large enough; otherwise bin it."""
         remainder = self._last_remainder
         if remainder is None:
             return None

@@ -1,4 +1,4 @@
-"""PhK malloc: pages by first fit, and chunks of a power of two in pages of their own."""
+"""PhK malloc: pages by first fit, and chunks of a power of two in separate pages."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class PhkHeap(PagedHeap):
             self.blocks.unmap_segment(old)
 
     def _allocate_chunk(self, size: int) -> int:
-        """Take the lowest free chunk of the first page that has room."""
+        """Take the lowest free chunk of the first page with a free chunk."""
         pages = self._with_room.setdefault(size, [])
         if pages:
             self.visited += 1

@@ -32,7 +32,7 @@ class SequentialFitHeap(CoalescingHeap):
         self._rover: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Search; merge or grow, and search again, if nothing fits; use the block's low end.
+        """Search; if nothing fits, merge or grow and search again; use the block's low end.
 
         policy/families/sequential_fit.md: Allocation, Coalescing, Growth, Visited.
         """

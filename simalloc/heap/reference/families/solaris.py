@@ -60,7 +60,7 @@ class SolarisHeap(Heap):
         self._last_freed = address
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Take a whole free successor, grow at the end of the heap, cut off the remainder."""
+        """Join a whole free successor, grow at the end of the heap, or cut off the remainder."""
         self._free_waiting()
         size = self.rounded(size)
         if size == self.block_size(address):

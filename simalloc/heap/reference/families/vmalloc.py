@@ -93,7 +93,7 @@ class VmallocHeap(Heap):
         return have >= size
 
     def listed(self) -> list[int]:
-        """Return the tiny blocks, those in the tree and the wild one."""
+        """Return the tiny blocks, the blocks in the tree and the wild block."""
         tiny = [address for blocks in self._tiny.values() for address in blocks]
         return [*tiny, *self._tree, *([] if self._wild is None else [self._wild])]
 
@@ -134,7 +134,7 @@ class VmallocHeap(Heap):
                 return None
 
     def _use_wild(self, size: int) -> int:
-        """Take steps 4 and 5: the wild block, after growth if it is too small."""
+        """Take steps 4 and 5: the wild block, which grows first if too small."""
         found = self._wild
         self.visited += 1
         if found is None or self.block_size(found) < size:

@@ -8,7 +8,7 @@ from sortedcontainers import SortedList
 
 
 class BlocksBySize:
-    """Free blocks ordered by size. Of equal sizes, the oldest comes first, or the newest."""
+    """Free blocks ordered by size. Of equal sizes the oldest, or the newest, comes first."""
 
     def __init__(self, *, newest_first: bool = False) -> None:
         self._step = -1 if newest_first else 1

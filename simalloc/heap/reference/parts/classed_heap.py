@@ -82,7 +82,7 @@ class ClassedHeap(Heap):
         return True
 
     def trim(self) -> None:
-        """Lower the break if the free block at it is large enough."""
+        """Lower the break if the free block that ends there is large enough."""
         trim_tail(self, self._parts, self._growth, self._leave)
 
     def check(self) -> None:
@@ -119,7 +119,7 @@ class ClassedHeap(Heap):
         return 0
 
     def _keeps_place(self, whole: int, left: int) -> bool:
-        """Return whether a remainder of `left` bytes keeps the place of a block of `whole`."""
+        """Return whether a remainder of `left` bytes takes the place of a block of `whole`."""
         return self._classes.of(whole) == self._classes.of(left)
 
     def _release(self, address: int) -> int:

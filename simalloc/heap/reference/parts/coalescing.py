@@ -47,7 +47,7 @@ class CoalescingHeap(Heap):
         return True
 
     def trim(self) -> None:
-        """Lower the break if the free block at it is large enough."""
+        """Lower the break if the free block that ends there is large enough."""
         trim_tail(self, self._parts, self._growth, self._leave)
 
     def check(self) -> None:

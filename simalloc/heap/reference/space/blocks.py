@@ -176,11 +176,11 @@ class Blocks:
         self._put(address, low + high, state)
 
     def before(self, address: int) -> int | None:
-        """Return the address of the block that precedes in memory; None at a segment's start."""
+        """Return the address of the preceding block in memory, or None at a segment's start."""
         return None if address in self._segments.ends else self._ending_at.get(address)
 
     def after(self, address: int) -> int | None:
-        """Return the address of the block that follows in memory; None at a segment's end."""
+        """Return the address of the following block in memory, or None at a segment's end."""
         end = address + self.size[address]
         return None if end in self._segments.ends or end not in self.size else end
 

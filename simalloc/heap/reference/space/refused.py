@@ -1,4 +1,4 @@
-"""The errors by which a heap refuses a request."""
+"""Errors by which a heap refuses a request."""
 
 from __future__ import annotations
 

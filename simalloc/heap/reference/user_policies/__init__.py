@@ -1,1 +1,1 @@
-"""The heap of a policy in Python, its blocks and their lists, in plain Python."""
+"""The heap of a policy in Python, with its blocks and lists, in plain Python."""

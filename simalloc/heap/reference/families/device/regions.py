@@ -18,7 +18,7 @@ _MIN_BACK_OFF: Final = 8 << 10
 
 
 class _RegionsHeap(DeviceHeap):
-    """Common base of both allocators: one best fit over all free chunks of all regions."""
+    """Common base of both allocators: best fit over all free chunks of all regions."""
 
     def __init__(self, capacity: int, limit: int, always_split: int) -> None:
         super().__init__(capacity)
@@ -52,9 +52,8 @@ class _RegionsHeap(DeviceHeap):
     def _new_region(self, wanted: int, size: int, least: int = 0) -> bool:
         """Take a region; each time the device refuses, reduce its size by a tenth.
 
-        The minimum is the larger of `size` and `least`. A tenth of at most nine units is lost by
-        rounding up, so that the size stays the same. The real allocator then repeats the request
-        forever; this model gives up.
+        The minimum is the larger of `size` and `least`. For at most nine units, rounding up
+        restores the size. The real allocator then repeats the request forever; this model gives up.
         """
         while (address := self.take_segment(self._pool, 0, wanted)) is None:
             less = round_up(floor(np.float32(wanted) * _BACK_OFF), UNIT)

@@ -130,7 +130,7 @@ class ExtentCache:
         return best
 
     def _fit_aligned(self, size: int, alignment: int) -> Extent | None:
-        """Return an extent that fits only because of its address; of most bins the first is tried.
+        """Return an extent that fits because of its address; in most bins only the first is tried.
 
         In the bin below the first bin whose extents all fit, each examined extent is tried.
         """

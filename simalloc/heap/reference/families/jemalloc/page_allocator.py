@@ -125,7 +125,7 @@ class Pages:
         return extent
 
     def _cut_out(self, extent: Extent, size: int, alignment: int) -> tuple[Extent, list[Extent]]:
-        """Return `size` aligned bytes of an extent, and the rests before and behind them."""
+        """Return `size` aligned bytes of an extent, and the parts before and behind them."""
         rests = []
         lead = extent.aligned(alignment) - extent.address
         if lead:
@@ -155,7 +155,7 @@ class Pages:
         return extent
 
     def _free(self, extent: Extent) -> None:
-        """Free an extent; a large one is merged with its neighbours, and may be purged at once."""
+        """Free an extent; a large one is merged with its neighbours and may be purged at once."""
         extent.is_zero = False
         self._space.set_state(extent, State.FREE)
         if extent.size < SMALLEST_LARGE:

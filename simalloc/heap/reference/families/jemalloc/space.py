@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
 _TOP: Final = 0x7FFFE5800000
-"""End of the first mapping; each later one is below the earlier ones."""
+"""End of the first mapping; each later mapping is below the earlier mappings."""
 _WINDOW: Final = 1 << 30
 """Segments keep Linux's addresses modulo this number."""
 _LEAF_SPAN: Final = 1 << 30

@@ -68,7 +68,7 @@ class Page:
         self.use_local()
 
     def collect_all(self) -> None:
-        """Collect all blocks that other threads freed; the previously next block comes last."""
+        """Collect all blocks that other threads freed; already available blocks are taken last."""
         self.collect()
         if self.local:
             self.free += self.local

@@ -416,7 +416,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         )
 
     def _free_empty_pages(self, segment: Segment) -> None:
-        """Collect the pages of an abandoned segment, and free those without a used block."""
+        """Collect the pages of an abandoned segment, and free pages without a used block."""
         for page in segment.pages():
             page.collect()
             if page.used == 0:

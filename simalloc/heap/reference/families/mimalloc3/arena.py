@@ -288,7 +288,7 @@ class Arenas:
         return [self.arenas[i] for i in rotated(sequence, others, others + 1)]
 
     def _map(self, size: int, alignment: int) -> tuple[int, int]:
-        """Return the address of a new mapping, here and in the real process."""
+        """Return the address of a new mapping, in the model and in the real process."""
         start = self._heap.blocks.map_segment(size, alignment)
         absolute = round_up(self._hint, MAPPING_ALIGNMENT)
         self._hint = round_up(self._hint + size + 4096 + MAPPING_ALIGNMENT - 1, 2 * MIB)

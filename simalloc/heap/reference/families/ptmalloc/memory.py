@@ -257,7 +257,7 @@ class PtmallocMemory(Heap):
         arena.top = tail
         self._write_head(tail)
 
-    # Blocks of their own.
+    # Directly mapped blocks.
 
     def _may_map(self, size: int) -> bool:
         """Return whether a request that does not fit the arena is mapped directly."""

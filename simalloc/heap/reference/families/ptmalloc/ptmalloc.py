@@ -218,7 +218,7 @@ class PtmallocHeap(PtmallocStarted):
     # Reallocation.
 
     def _fits(self, address: int, size: int) -> bool:
-        """Return whether a block is large enough, with fewer than 16 bytes too many."""
+        """Return whether a block is large enough and has fewer than 16 excess bytes."""
         have = self.block_size(address)
         if not self._returns_at_once or not 0 <= have - size < 16:
             return False

@@ -82,7 +82,7 @@ class PtmallocSearch(PtmallocMemory):
         return found
 
     def _sort(self, arena: Arena, size: int) -> int | None:
-        """Take step 5: put the unsorted blocks into bins, the oldest first; keep exact fits."""
+        """Take step 5: put the unsorted blocks into bins, the oldest first; cache exact fits."""
         kept = False
         for _ in range(_MAX_SORTED):
             if not arena.unsorted:
@@ -122,7 +122,7 @@ class PtmallocSearch(PtmallocMemory):
         return self._allocate(block)
 
     def _best_fit(self, arena: Arena, size: int) -> int | None:
-        """Take step 6: the smallest binned block that fits; its rest is unsorted."""
+        """Take step 6: the smallest binned block that fits; its rest becomes unsorted."""
         found = arena.best_of(size)
         if found is None:
             return None

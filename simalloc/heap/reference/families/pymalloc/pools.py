@@ -65,7 +65,7 @@ class UsableArenas:
         return bool(self.by_count) and self.by_count[max(self.by_count)][0] is arena
 
     def enter(self, arena: Arena) -> None:
-        """Put an arena before others with as many free pools, unless it has none."""
+        """Put an arena before others with equally many free pools, unless it has no free pool."""
         if arena.free_count:
             self.by_count.setdefault(arena.free_count, []).append(arena)
 

@@ -1,4 +1,4 @@
-"""Python's own allocator over another one (simalloc/policy/families/pymalloc.md)."""
+"""Python's own allocator over another allocator (simalloc/policy/families/pymalloc.md)."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ class PymallocHeap(Heap):
         if arena.free_count < arena.total or is_kept:
             self._usable.enter(arena)
             if self._discards:
-                pool.size = 0  # its list of free blocks is lost
+                pool.size = 0  # the pool's list of free blocks is lost
                 self.discard(pool.address, self._pool_size)
             return
         for address in range(arena.base, arena.next_pool, self._pool_size):

@@ -1,4 +1,4 @@
-"""Returns of memory to the device by PyTorch's caching allocator."""
+"""Returning of memory to the device by PyTorch's caching allocator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def release_all(heap: PyTorchHeap) -> None:
-    """Return whole blocks, or pages of expandable segments, except those in private pools."""
+    """Release whole blocks, or pages of expandable segments, except those in private pools."""
     for small in (False, True):
         pool = heap.pool(0, small=small)
         for block in list(pool.free) if heap.rules.expandable else heap.whole_blocks(pool):
@@ -23,10 +23,10 @@ def release_all(heap: PyTorchHeap) -> None:
 
 
 def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> bool:
-    """Return blocks that are never split to the device, until a request fits.
+    """Release blocks that are never split, until a request fits.
 
-    If one free block is large enough, only that block is returned. Otherwise smaller ones are
-    returned, the largest first. Returns False if the request still does not fit.
+    If one free block is large enough, only that block is released. Otherwise smaller blocks are
+    released, the largest first. Returns False if the request still does not fit.
     """
     least = heap.rules.max_split
     if least is None or heap.rules.expandable:
@@ -48,7 +48,7 @@ def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> b
 
 
 def collect_garbage(heap: PyTorchHeap) -> None:
-    """Return whole large blocks of at least mean age to the device, while too much is reserved.
+    """Release whole large blocks of at least mean age while too much memory is reserved.
 
     A block's age is the number of searches of its pool since it entered.
     """

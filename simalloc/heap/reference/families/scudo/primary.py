@@ -71,7 +71,10 @@ class Memory:
         self._is_full = False
 
     def make(self) -> range:
-        """Return the addresses of new blocks, not cut apart yet; none if the region is full."""
+        """Return the addresses of new blocks, which are not cut apart yet.
+
+        The range is empty if the region is full.
+        """
         missing = self.made + self._min - self.mapped
         if missing > 0 and not self._grow(round_up(missing, GROWTH)):
             return range(0)

@@ -71,7 +71,7 @@ class Waiting:
             yield self.batches.pop(0)
 
     def _merge(self) -> list[Batch]:
-        """Merge each batch into the one before it, if it fits; return the emptied batches."""
+        """Merge each batch into the previous batch if it fits; return the emptied batches."""
         kept, emptied = self.batches[:1], []
         for batch in self.batches[1:]:
             last = kept[-1]

@@ -13,7 +13,7 @@ METADATA_PIECE = 8 << 20
 """Bytes of metadata obtained from the system at once."""
 
 _CHUNK = 128 * 1024
-"""Bytes of a piece that records of one kind take at once."""
+"""Bytes of a piece that are assigned at once to one kind of record."""
 
 _LEAF = 2 << 20
 """Bytes of a part of the page table, which maps 2**18 pages to their spans."""

@@ -183,7 +183,7 @@ class TcmallocHeap(SpanHeap):
         return block
 
     def _allocate_aligned(self, size: int, alignment: int) -> int:
-        """Take more pages than needed, and free those in front and behind."""
+        """Take more pages than needed, and free the pages in front and behind."""
         span = self.allocate_span(-(-(size + alignment) // self.page))
         skipped = -(self._start + span) % alignment // self.page
         if skipped:

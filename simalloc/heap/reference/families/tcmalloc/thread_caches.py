@@ -104,7 +104,7 @@ class ThreadCache:
                 mine.length_overages = 0
 
     def _scavenge(self) -> None:
-        """Return half of the blocks that stayed unused to the central lists; raise the limit."""
+        """Move half of the blocks that stayed unused to the central lists; raise the limit."""
         for central, mine in zip(self._heap.central_lists, self._lists, strict=True):
             if mine.lowater > 0:
                 self._give_back(mine, central, max(1, mine.lowater // 2))
