@@ -49,10 +49,10 @@ WRONG: Final = 10
 """Percent of the objects with wrong knowledge, in the second trial."""
 
 KNOWLEDGE: Final = {
-    "nothing": "a control; objects take low ends in the first half of the events, then high ends",
+    "nothing": "no forecast, as a control; objects take low ends in the first half, then high ends",
     "sizes of others": "the sizes that live long in other programs",
     "sizes, first half": "the sizes that lived long in the program's own first half",
-    "sites, first half": "the call sites and sizes that lived long in its own first half",
+    "sites, first half": "the call sites and sizes that lived long in the program's own first half",
     "sites": "the call sites and sizes that live long in the whole program",
     "10 % wrong": "the class of each lifetime, with a tenth of the classes wrong",
     "classes": "the class of each lifetime",
