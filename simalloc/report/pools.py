@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _NOTES: Final = (
     "smallest: the smallest pool that serves every request, in bytes, with headers and tables.",
     "fail above: larger sizes, up to 1.3 times the smallest, at which a request is refused.",
-    "safe: no size from here to twice the smallest fails. high water: the highest mark that blocks",
-    "reached in a pool with ample room, and whether a pool of that size works. In a pool of the",
-    "safe size, largest free is the minimum size of the largest free block over the trace, and",
-    "longest search the blocks or lists that one request visits, at most.",
+    "safe: no size from this size to twice the smallest fails. high water: the highest end of a",
+    "block in a large pool. works: whether a pool of that size serves every request.",
+    "In a pool of the safe size, largest free is the minimum of the largest free block over the",
+    "trace, and longest search is the maximum number of blocks or lists that one request visits.",
 )
 
 _MAX_SEPARATORS: Final = 12
@@ -78,7 +78,7 @@ def margins_table(margins: Sequence[Margin]) -> Table:
         )
     notes = (
         "with variations: the smallest pool that serves the recorded traces and all variations.",
-        "safe: no size from here to twice that pool fails on any of them.",
+        "safe: no size from this size to twice the smallest pool fails on any of these traces.",
     )
     count = margins[0].variations if margins else 0
     return Table(f"Margins over {counted(count, 'variation')} of each trace", columns, rows, notes)
