@@ -60,9 +60,9 @@ class Entry:
 def folders() -> list[Path]:
     """Return the folders that are searched for traces, in order.
 
-    They are the folders in the environment variable SIMALLOC_TRACES, `traces` in the current
-    directory, and the folder of the shipped traces. The shipped traces are installed with the
-    package or, in a clone of the project, are in `traces` beside the package.
+    The folders are: the folders in the environment variable SIMALLOC_TRACES, `traces` in the
+    current directory, and the folder of the shipped traces. The shipped traces are installed with
+    the package or, in a clone of the project, are in `traces` beside the package.
     """
     named = os.environ.get(FOLDER_VARIABLE)
     here = Path(__file__).resolve()

@@ -139,9 +139,9 @@ def complaint(reason: Reason, op: int, key: int | str, size: int) -> str:
 def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> dict[str, Any]:
     """Return the optional columns that are given, as arrays of their dtypes.
 
-    Raises `TraceError` if a column has another length or a number outside its type's range, or if
-    an alignment or a number of unwritten bytes is below 0 or above `MAX_SIZE`. Raises `TypeError`
-    for a column that no trace has.
+    Raises `TraceError` if a column has another length or a number outside its type's range. Also
+    raises `TraceError` if an alignment or a number of unwritten bytes is below 0 or above
+    `MAX_SIZE`. Raises `TypeError` for a column that no trace has.
     """
     checked = {}
     for name, values in columns.items():

@@ -1,7 +1,7 @@
 """Checks of the parts of a trace's provenance that simalloc itself reads.
 
 A provenance is a JSON object with arbitrary keys. The value of a key that simalloc reads must have
-the type that simalloc writes. This is checked when a trace is read or written, so readers of a
+the type that simalloc writes. The type is checked when a trace is read or written, so readers of a
 trace may rely on it.
 """
 

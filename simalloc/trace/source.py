@@ -33,7 +33,7 @@ class EventSource(Protocol):
 
     @property
     def max_live_bytes(self) -> int:
-        """The maximum of live bytes after any event."""
+        """Maximum live bytes after any event."""
 
     @property
     def allocated_bytes(self) -> int:

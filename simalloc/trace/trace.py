@@ -238,7 +238,7 @@ class Trace(ShownAsTable):
 
     @property
     def max_live_bytes(self) -> int:
-        """The maximum of live bytes after any event."""
+        """Maximum live bytes after any event."""
         return int(self.replayed.live.max(initial=0))
 
     @property

@@ -62,7 +62,7 @@ class TraceFile:
 
     @property
     def max_live_bytes(self) -> int:
-        """The maximum of live bytes after any event."""
+        """Maximum live bytes after any event."""
         return self.header.totals.max_live_bytes
 
     @property

@@ -37,9 +37,9 @@ struct chain follow_ring(const struct memory *memory, uint64_t head, uint64_t *i
                          size_t capacity);
 
 /* Finds the starts of chains in [base, end). A start is a multiple of `step` from which a chain of
- * chunks reaches `end` exactly, and whose size word states that the previous chunk is in use.
- * Stores the starts in `found`, the lowest first. Returns their number, or -1 if memory is
- * exhausted. `bytes` is the content of memory from `base` on. */
+ * chunks reaches `end` exactly. Its size word must state that the previous chunk is in use. Stores
+ * the starts in `found`, the lowest first. Returns their number, or -1 if memory is exhausted.
+ * `bytes` is the content of memory from `base` on. */
 ptrdiff_t chain_starts(const uint8_t *bytes, uint64_t base, uint64_t end, uint64_t step,
                        uint64_t *found, size_t capacity);
 

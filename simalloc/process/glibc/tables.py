@@ -231,7 +231,7 @@ def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np
     """Mark an arena's chunks that are in caches, and the chunks of the caches' tables.
 
     Returns a mask of the cached chunks in the arena, and the listed chunks that cannot be in a
-    cache. The latter are not in use, have another size, or are addresses in the arena without a
+    cache. These chunks are not in use, have another size, or are addresses in the arena without a
     chunk.
     """
     place = walk.place(lists.chunk)

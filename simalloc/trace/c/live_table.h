@@ -28,7 +28,7 @@ struct read_events {
     const int64_t *new_key; /* new key of a realloc's object, or NULL if keys do not change */
 };
 
-/* Enters event `i` of a run. An invalid event does not change the table. */
+/* Enters event `i` of a run. An invalid event leaves the table unchanged. */
 enum reason live_table_enter_one(struct live_table *table, const struct read_events *events,
                                  size_t i, int64_t *object, uint32_t *slot);
 
@@ -58,9 +58,9 @@ struct leniency {
 };
 
 /* Enters the valid events of a run until all are processed or the columns are full. Skips an event
- * that frees or resizes an unknown object, or that has an invalid size. If an allocation gets a key
- * that is still in use, a free of that key's object is inserted before it, because the log has lost
- * that free. */
+ * that frees or resizes an unknown object, or that has an invalid size. An allocation may get a key
+ * that is still in use, because the log has lost a free. In this case, a free of the key's object
+ * is inserted before the allocation. */
 void live_table_enter_lenient(struct live_table *table, const struct read_events *events,
                               const struct kept_events *kept, struct leniency *leniency);
 

@@ -4,7 +4,7 @@
 
 #include "pickle_values.h"
 
-/* Fields of a row. `pool` and `frames` are numbers of sequences, or 0 in an entry without them. */
+/* Fields of a row. POOL and PLACES are numbers of sequences, or 0 in an entry without them. */
 enum { ACTION, ADDRESS, SIZE, STREAM, POOL, TIME, PLACES, ROW_FIELDS };
 
 struct row {

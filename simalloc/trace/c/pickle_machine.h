@@ -21,7 +21,7 @@ struct machine {
     struct entries entries;
     struct stack stack;
     struct stack memo;
-    bool done; /* true at the end of the pickle, with the object on the stack */
+    bool done; /* true at the end of the pickle; the object is then on the stack */
     struct value named[2]; /* module and name of the function that the pickle would call, if this
                             * call is the error */
 };

@@ -1,7 +1,7 @@
 """Text format of Bohra & Gabber 2001 (section 4): `Allocate <tag> <size>` and `Free <tag>`.
 
-A tag is an address or a number. It is read as hexadecimal even without 0x, so that different tags
-always have different keys.
+A tag is an address or a number. A tag is read as hexadecimal even without 0x, so that different
+tags always have different keys.
 """
 
 from __future__ import annotations

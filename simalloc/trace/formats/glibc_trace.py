@@ -1,10 +1,10 @@
 """Binary records of `libmtrace.so`, the interposer of glibc-malloc-trace-utils (mtrace.h).
 
-A record has 64 bytes, little-endian. It contains the thread (int32), a word with the call, two
-pointers, the requested size, and three more words, beginning with the alignment. The word with the
-call contains the call in its lowest eight bits, and above them one bit for each path that malloc
-took. Records of call 0 are unused. The first record is a marker with call 255, pointer 0x1234, and
-the size of a pointer.
+A record has 64 bytes, little-endian. Its fields are the thread (int32), a word with the call, two
+pointers, the requested size, the alignment, and two more words. The word with the call contains the
+call in its lowest eight bits, and above them one bit for each path that malloc took. Records of
+call 0 are unused. The first record is a marker with call 255, pointer 0x1234, and the size of a
+pointer.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ NO_EVENT: Final = 255
 """The op of a line without an event."""
 
 UNLIKE: Final = 254
-"""The op of a line that matches no pattern. It occurs only if such lines are allowed."""
+"""The op of a line that matches no pattern. This op occurs only if such lines are allowed."""
 
 _KINDS: Final = 256
 

@@ -44,7 +44,7 @@ _GAP: Final = re.compile(r"(\d{1,18})-(\d{1,18})(?:@(\d{1,18}):(\d{1,18}))?")
 class Use(NamedTuple):
     """A time in which a buffer uses its bytes from `low` to before `high`, or none if both are 0.
 
-    It lasts from `begin` until just before `end`; `row` is the buffer's row, from 0.
+    The time lasts from `begin` until just before `end`. `row` is the buffer's row, from 0.
     """
 
     row: int

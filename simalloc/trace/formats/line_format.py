@@ -21,8 +21,8 @@ class LineFormat:
 
     `Interpreter` defines the grammar's fields and `pointers`. A field with the name of an optional
     column becomes that column. If lines depend on other lines, `change` creates for each log a
-    function that processes every run of rows, and `changed` names the columns that the function
-    adds. A log `may_begin_late` if its tool can be attached to a running program or started by it.
+    function that processes every run of rows. `changed` names the columns that this function adds.
+    A log `may_begin_late` if its tool can be attached to a running program or started by it.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """Writes the records of a memray file to stdout: `memray_child.py FILE NAMES FRAMES`.
 
 `memray.py` runs this module as a separate program. The call paths of the places are written to the
-file NAMES, with at most FRAMES innermost functions each, as lines of JSON: [place, [[function,
-file, line], ...]]. A record consists of five int64: allocator, address, size, thread, place.
+file NAMES as lines of JSON: [place, [[function, file, line], ...]]. A call path has at most its
+FRAMES innermost functions. A record consists of five int64: allocator, address, size, thread,
+place.
 
 memray's reader is native code that trusts the file, so a damaged file can crash the process that
 reads it. The memory and processor time of the process are limited in proportion to the file, so a

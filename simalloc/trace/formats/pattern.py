@@ -267,7 +267,7 @@ class _Reader:
 
 
 def _value(text: str, base: int = 10) -> int:
-    """Return a number. It is hexadecimal with 0x, and commas may separate its thousands."""
+    """Return a number. With 0x, the number is hexadecimal. Commas may separate thousands."""
     if _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     return int(text, 16 if text[:2].lower() == "0x" else base)

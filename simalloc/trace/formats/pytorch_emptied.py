@@ -41,8 +41,9 @@ def _made_room(
 ) -> NDArray[np.bool_]:
     """Return whether each run of returned segments may have made space for its request.
 
-    This is possible in two cases. Either the request failed, or it took more new memory than the
-    device is known to have had free, and the returned segments could not have served it.
+    This is possible in two cases. In the first case, the request failed. In the second case, the
+    request took more new memory than the device is known to have had free, and the returned
+    segments could not have served it.
     """
     failed = np.append(history.column("action"), entries.NO_EVENT)[requests] == entries.OOM
     taken = np.append(0, np.cumsum(np.maximum(history.changes, 0)))

@@ -1,10 +1,11 @@
 """The traces of the malloc lab of CS:APP and its dialects: `a ID SIZE`, `r ID SIZE`, `f ID`.
 
-The header contains four numbers (suggested heap size, ids, operations, weight), three numbers
-(without the weight), two numbers (ids, operations), or no numbers, in one or several lines. A
-comment begins with # and ends with its line. The lab's driver supports null pointers: a realloc of
-an id without a block allocates a block, a realloc to 0 frees the block, and a later free of this id
-has no effect. The driver stops at the header's number of operations.
+The header may contain four numbers: suggested heap size, ids, operations and weight. Headers with
+three numbers lack the weight, and headers with two numbers contain only ids and operations. A file
+may also have no header. The numbers may be in one or several lines. A comment begins with # and
+ends with its line. The lab's driver supports null pointers. A realloc of an id without a block
+allocates a block. A realloc to 0 frees the block, and a later free of this id has no effect. The
+driver stops at the header's number of operations.
 """
 
 from __future__ import annotations

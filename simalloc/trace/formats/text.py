@@ -7,9 +7,9 @@
 
 Other lines set values for the following events. `t N` sets the thread and `@ NANOSECONDS` the
 clock; both are 0 at first. A comment starts with # and ends with its line. For a device's
-allocator, a request may end with the number of its stream, and `u ID STREAM` adds a stream that
-uses an object from then on. The comment `# thread-blocks: included` before the first event states
-that the events include the C library's allocations for starting threads.
+allocator, a request may end with the number of its stream. `u ID STREAM` adds a stream that uses an
+object from then on. The comment `# thread-blocks: included` before the first event states that the
+events include the C library's allocations for starting threads.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from simalloc.trace.recorder.mappings import Area
 KINDS: Final = ("heap", "anonymous", "stacks", "files", "shared", "other")
 """Kinds of memory.
 
-`heap` is the memory from brk. malloc uses `heap` and a part of `anonymous`. The rest of `anonymous`
-was mapped directly by the program, its libraries or its language runtime. `files` contains code and
-other mapped files. `shared` is memory that processes share.
+`heap` is the memory from brk. malloc uses `heap` and a part of `anonymous`. The other part of
+`anonymous` was mapped directly by the program, its libraries or its language runtime. `files`
+contains code and other mapped files. `shared` is memory that processes share.
 """
 
 _AREA: Final = re.compile(

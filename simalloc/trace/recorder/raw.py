@@ -197,12 +197,12 @@ class RawRecording:
     def chunks(self, before: int = EVERY_RECORD) -> Iterator[ReadEvents]:
         """Yield the events since the last call, each chunk in separate memory.
 
-        Keys are numbers in order of allocation, or -1 at thread exit. The columns are `address` (of
-        the object after the event, or of the freed object), `alignment`, `thread`, `time`
-        (nanoseconds since the recording began) and `site` (0 if unknown). `time` and `site` are 0
-        unless they were recorded. While the process runs, `before` must be a number of records from
-        an earlier `counts`, because a thread may not have written a record yet whose number is
-        already issued.
+        Keys are numbers in order of allocation, or -1 at thread exit. The columns are `address`,
+        `alignment`, `thread`, `time` and `site`. `address` is the object's address after the event,
+        or the freed object's address. `time` is in nanoseconds since the recording began. `site` is
+        0 if unknown. `time` and `site` are 0 unless they were recorded. While the process runs,
+        `before` must be a number of records from an earlier `counts`. Otherwise, a thread may not
+        yet have written a record whose number has already been issued.
         """
         while True:
             op = np.empty(CHUNK_EVENTS, np.uint8)

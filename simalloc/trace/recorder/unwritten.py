@@ -17,8 +17,8 @@ _SLACK: Final = 256 << 10
 """Uncertainty of the resident size of a process in bytes: the kernel counts it per CPU."""
 
 LARGE: Final = 16 << 10
-"""Minimum size of a large object in bytes. It is half of the library's limit, which applies to
-usable bytes.
+"""Minimum size of a large object in bytes: half of the library's limit, which applies to usable
+bytes.
 """
 
 
@@ -40,7 +40,7 @@ class Unwritten:
     def of(cls, raw: RawRecording, before: int = EVERY_RECORD, seen: Seen = UNSEEN) -> Self | None:
         """Return the unwritten bytes of large blocks in a recording up to `before`, or None.
 
-        `seen` has the observations of the process from outside.
+        `seen` contains the observations of the process from outside.
         """
         observed = seen.unwritten
         if not raw.has_unwritten and not any(observed.values()):

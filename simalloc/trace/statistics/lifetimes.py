@@ -79,7 +79,8 @@ class NeighbourWaits:
 def neighbours_of(lives: Lives, *, freed_only: bool = False) -> Neighbours:
     """Return the waits until given shares of objects and bytes have both temporal neighbours free.
 
-    With `freed_only`, objects that are never freed count only as neighbours, not in the shares.
+    With `freed_only`, objects that are never freed are excluded from the shares but still count as
+    neighbours.
     """
     waits = neighbour_waits(lives)
     size = lives.size

@@ -191,7 +191,8 @@ class SizeClasses:
 def _exponents(size: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return the exponents of the sizes rounded up to powers of two, at least `SMALLEST_CLASS`.
 
-    The exponent from frexp is the bit length. It is exact, because sizes are far below 2**53.
+    The exponent from frexp is the bit length. The bit length is exact, because sizes are far below
+    2**53.
     """
     _, bits = np.frexp((np.maximum(size, SMALLEST_CLASS) - 1).astype(np.float64))
     return bits.astype(np.int8)

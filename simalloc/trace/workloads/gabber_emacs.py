@@ -7,10 +7,10 @@ The trace is not available. These facts are taken from the paper (section 3):
   times or fewer than 32 times. Therefore a few sizes of a range with many sizes account for nearly
   all its objects.
 - 73,212 files are visited, one after the other. Objects are allocated for each file and deleted
-  together some time after Emacs has left the file. The delay is 64 K to 1 M allocations (figure 6).
-  It is drawn for each file, uniformly by logarithm.
-- Live memory grows throughout to 132.9 MB, because some objects are never freed. They are a random
-  choice that results in this figure.
+  together some time after Emacs has left the file. The delay is 64 K to 1 M allocations (figure 6),
+  drawn for each file, uniformly by logarithm.
+- Live memory grows throughout to 132.9 MB, because some objects are never freed. These objects are
+  chosen at random so that this figure results.
 - The trace has about 20 million events.
 
 In a shorter trace, the number of files, the lifetimes and the live memory are smaller in

@@ -1,7 +1,7 @@
 """A generator of synthetic traces with independent sizes, lifetimes, phases and threads.
 
 Zorn and Grunwald ("Evaluating models of memory allocation", ACM TOMACS 4(1), 1994) and Johnstone
-and Wilson (1998) warn against such traces: a trace with the statistics of a program may fragment a
+and Wilson (1998) warn against such traces. A trace with the statistics of a program may fragment a
 heap quite differently from the program. docs/workloads.md states the error for each shipped trace.
 """
 

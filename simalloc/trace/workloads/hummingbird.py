@@ -21,9 +21,9 @@ The trace is not available. These facts are taken from the paper (section 2):
 - The trace has about 58 million events, including allocations without a deallocation.
 
 Two properties are free choices. Permanent meta-data has 24 bytes. `FreeChoice` contains the
-lifetimes of clusters, of files above a cluster's size and of all other meta-data; a quarter of the
-files is used frequently and stays 13 times as long as the other files. No fragmentation figure was
-used, so table 3 and figures 7 and 8 test the trace.
+lifetimes of clusters, of files above a cluster's size and of all other meta-data. It also states
+that a quarter of the files is used frequently and stays 13 times as long as the other files. No
+fragmentation figure was used, so table 3 and figures 7 and 8 test the trace.
 """
 
 from __future__ import annotations

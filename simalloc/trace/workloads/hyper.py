@@ -1,8 +1,8 @@
 """Reconstruction of Hyper, Lindsay's hypercube network simulator (Johnstone and Wilson 1998).
 
-The program is not available. The paper states that the hypercube is a large array that is live for
-the whole run, and that each message is a small object that is live until it reaches its
-destination. All other properties are inferred from the printed figures (bytes before scaling):
+The program is not available. According to the paper, the hypercube is a large array that is live
+for the whole run. Each message is a small object that is live until it reaches its destination. All
+other properties are inferred from the printed figures (bytes before scaling):
 
 - At most 297 objects are live (table 1). This is the sum of table 2's row: one in class 32, 292 in
   64, two in 2K, one in 512K and one in 2M. Therefore all classes peak together, and the program has

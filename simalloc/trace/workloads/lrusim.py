@@ -1,9 +1,9 @@
 """Reconstruction of LRUsim, Van Wieren's locality analyser (Johnstone and Wilson 1998).
 
-The program is not available. The paper states that a large AVL tree grows monotonically, by one
-node at the first reference to each block of memory; that objects are freed only at the end of a
-run; and that the output is a PostScript plot. All other properties are inferred from the printed
-figures (bytes before scaling):
+The program is not available. According to the paper, a large AVL tree grows monotonically, by one
+node at the first reference to each block of memory. Objects are freed only at the end of a run. The
+output is a PostScript plot. All other properties are inferred from the printed figures (bytes
+before scaling):
 
 - A node has 36 bytes: 64 / 36 - 1 = 77.8 % (binary buddy, 77.7 in table 4), 48 / 36 - 1 = 33.3 %
   (double buddy, 33.7), and five nodes in 256 bytes cost 42.2 % (simple segregated storage with
@@ -14,8 +14,8 @@ figures (bytes before scaling):
 - The peak of live bytes is between 1,413,470 and 1,413,596, because best fit's heap is then 346
   times 4096 bytes (0.26 %), and 1380 K. Besides class 64, 29 objects with about 9,200 bytes are
   live at the peak (table 1 has 39,039 objects).
-- These 29 objects include the single objects of classes 4K and 8K (but not of 1K and 16K) and the
-  nine objects of class 256, because binary buddy has 14.5 to 15.9 KB besides the nodes (77.7 %).
+- Binary buddy has 14.5 to 15.9 KB besides the nodes (77.7 %). Therefore these 29 objects include
+  the single objects of classes 4K and 8K, but not of 1K and 16K, and the nine objects of class 256.
 - Measure #3 of simple segregated storage is 13328 % and, with 3*2^N, 10595 %. Therefore the heap
   grows last when 18,843 +- 6 and 18,926 +- 7 bytes are live. At this time, the tree has been freed,
   and new objects follow.

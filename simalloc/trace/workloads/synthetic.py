@@ -1,8 +1,8 @@
 """Workloads drawn from distributions of sizes and lifetimes.
 
-Johnstone and Wilson 1998 warn against such workloads: a random trace does not predict the results
-of a policy on a real program, even if it has the program's statistics. These workloads reproduce
-papers that used them, and serve in tests.
+Johnstone and Wilson 1998 warn against such workloads. A random trace does not predict the results
+of a policy on a real program, even if the trace has the program's statistics. These workloads
+reproduce papers that used them, and serve in tests.
 """
 
 from __future__ import annotations

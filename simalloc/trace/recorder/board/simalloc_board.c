@@ -39,8 +39,8 @@ static volatile size_t written, drained; /* free-running counters; the ring cont
                                           * drained bytes */
 static uint32_t events, lost;
 static unsigned in_block;                /* events since the last synchronisation record */
-static unsigned char begun, broken;      /* begun: recording has begun; broken: events were lost
-                                          * since the last record */
+static unsigned char begun, broken;      /* whether recording has begun, and whether events were
+                                          * lost since the last record */
 static unsigned char sum, sum_of_sums;   /* checksum of the block so far */
 static uintptr_t last_address, last_thread, last_caller;
 static uint32_t last_time;

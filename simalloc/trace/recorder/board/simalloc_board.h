@@ -106,7 +106,7 @@ uint32_t simalloc_board_lost(void);
 
 /* ---- Hooks: define one or more of these as 1 for the whole firmware ----
  *
- * SIMALLOC_BOARD_FREERTOS     wraps pvPortMalloc, pvPortCalloc and vPortFree, with the size that was requested:
+ * SIMALLOC_BOARD_FREERTOS     wraps pvPortMalloc, pvPortCalloc and vPortFree; records requested sizes:
  *                             -Wl,--wrap=pvPortMalloc,--wrap=pvPortCalloc,--wrap=vPortFree
  * SIMALLOC_BOARD_FREERTOS_TRACE  traceMALLOC and traceFREE: no linker option, but it records block sizes.
  *                             #include "simalloc_board.h" at the end of FreeRTOSConfig.h.
@@ -120,8 +120,7 @@ uint32_t simalloc_board_lost(void);
  *                             CONFIG_SYS_HEAP_LISTENER); it records block sizes
  * SIMALLOC_BOARD_LVGL         wraps lv_malloc_core, lv_realloc_core and lv_free_core:
  *                             -Wl,--wrap=lv_malloc_core,--wrap=lv_realloc_core,--wrap=lv_free_core
- * SIMALLOC_BOARD_MBEDTLS      simalloc_board_mbedtls_calloc and _free, for mbedtls_platform_set_calloc_free
- */
+ * SIMALLOC_BOARD_MBEDTLS      simalloc_board_mbedtls_calloc and _free, for mbedtls_platform_set_calloc_free */
 #ifdef SIMALLOC_BOARD_FREERTOS_TRACE
 /* `size` includes the header. The heap_N.c that expands this macro defines the header's size as
  * xHeapStructSize. */

@@ -12,7 +12,7 @@ extern void *__libc_stack_end; /* the first thread's stack, from the loader */
 static __thread struct {
     uintptr_t low, top;
     bool is_first;     /* true for the first thread: the kernel keeps a gap below its stack */
-    uintptr_t refused; /* a page from which the stack could not be followed to its top */
+    uintptr_t refused; /* a page down to which the known stack could not be extended */
 } known;
 
 static uintptr_t page_bytes(void)

@@ -1,6 +1,6 @@
 /* Memory that the program, its libraries or its language runtime map directly. Calls inside the C
- * library are not intercepted. Therefore this excludes what glibc maps for malloc, stacks and
- * libraries. Mappings by an allocator in a library of its own are excluded too. */
+ * library are not intercepted, so mappings by glibc for malloc, stacks and libraries are excluded.
+ * Mappings by an allocator in a separate library are excluded too. */
 #undef _FILE_OFFSET_BITS /* otherwise mmap would be a macro for mmap64 */
 #include "mappings.h"
 

@@ -1,5 +1,5 @@
-/* Mappings of the recorder itself. They are not the program's, so calls of these functions are not
- * recorded. */
+/* Mappings of the recorder itself. Calls of these functions are not recorded, because the mappings
+ * are not the program's. */
 #ifndef SIMALLOC_RECORDING_MAPPINGS_H
 #define SIMALLOC_RECORDING_MAPPINGS_H
 

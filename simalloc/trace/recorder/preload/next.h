@@ -77,8 +77,8 @@ static inline const struct module *enter(const struct module *module)
     return outer;
 }
 
-/* A small buffer that serves requests during the look-up. Its blocks are zeroed and never freed.
- * They belong to the loader and are not recorded. */
+/* A small buffer that serves requests during the look-up. Its blocks are zeroed, never freed and
+ * not recorded, because they belong to the loader. */
 void *bootstrap_malloc(size_t size);
 bool is_bootstrap(const void *address);
 

@@ -13,8 +13,8 @@ struct stream;
 
 enum { KNOWN_CALLERS = 256 };
 
-/* State of the recording. It is in memory that a forked child finds zeroed, so that the child
- * begins a recording of its own after any kind of fork. */
+/* State of the recording, in memory that a forked child finds zeroed. Therefore the child begins a
+ * separate recording after any kind of fork. */
 struct process {
     struct recording_header *header; /* mapped shared; NULL before the recording begins */
     struct large_blocks *large;      /* mapped shared, or NULL */
@@ -35,7 +35,7 @@ struct process {
     int64_t peak; /* value of `live` at the last measurement of the process's memory */
 };
 
-/* Returns the process with its recording begun, or NULL if it has no recording now or later.
+/* Returns the process after its recording has begun, or NULL if it has no recording now or later.
  * Signals must be blocked. */
 struct process *process_begun(void);
 

@@ -285,7 +285,7 @@ __attribute__((destructor)) static void record_end(void)
     process_ended();
 }
 
-/* Returns whether a block is to be recorded. */
+/* Returns whether a block must be recorded. */
 static always_inline bool is_wanted(const void *address, size_t size)
 {
     return likely(sample_every() == 0) || sample_takes(address, size);

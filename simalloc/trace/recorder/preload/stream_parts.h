@@ -27,8 +27,8 @@ struct event {
     const void *caller;
 };
 
-/* Writing state of a thread. It is in process_memory, so a forked child finds it zeroed, without
- * space for records. */
+/* Writing state of a thread, in process_memory. A forked child finds it zeroed, without space for
+ * records. */
 struct stream {
     uint8_t *cursor; /* place of the next record */
     uint8_t *limit;  /* end of the space for records; behind it is enough space for one record of

@@ -124,8 +124,8 @@ static const uint8_t *description_of(uintptr_t instruction)
     return (const uint8_t *)sorted + sorted->entries[below].description;
 }
 
-/* Reads the part of a function's description that it shares with others. Returns false if its kind
- * is unknown. */
+/* Reads the common part of several functions' descriptions. Returns false if its augmentation is
+ * unknown. */
 static bool read_common(const uint8_t *at, struct common *common)
 {
     uint64_t bytes = fixed(&at, 4);
@@ -167,8 +167,8 @@ static void define_end(struct state *state, uint64_t number, int64_t offset)
     state->offset = offset;
 }
 
-/* Supports only the two expressions of functions that align their stacks (breg6: the frame pointer
- * and an offset; deref). */
+/* Supports only the two expressions that functions with aligned stacks use: breg6 (the frame
+ * pointer and an offset), and breg6 followed by deref. */
 static void define_by_expression(struct state *state, const uint8_t *at, const uint8_t *end)
 {
     enum { FRAME_POINTER_AND = 0x76, DEREFERENCE = 0x06 };

@@ -33,7 +33,7 @@ static int locked;                       /* nonzero while a thread is rewriting 
 static void *watched_dlsym(void *handle, const char *name);
 static void *watched_dlvsym(void *handle, const char *name, const char *version);
 
-/* Functions that are watched only after an attach. A preloaded library that exported them would
+/* Functions that are watched only after an attach. A preloaded library with these functions would
  * intercept its own calls. */
 static const struct {
     const char *name;
