@@ -28,11 +28,11 @@ def simulate(
 
     `source` is a `Trace`, or a `TraceFile`. A trace file is read during the replay and may have any
     length; the reference engine reads it into memory first. `RunOptions` documents the options;
-    keyword arguments change its fields. All engines return identical figures, except that the means
-    of a `Footprint` may differ between the core and the reference by a relative error of less than
-    1e-11, because the core sums 256 events at a time. With `addresses` the run keeps every object's
-    address. With `checked` the whole heap is verified after each event, which is slow. `progress`
-    is called with the number of events since its last call.
+    keyword arguments change its fields. All engines return identical figures, with one exception:
+    the core sums 256 events at a time, therefore the means of its `Footprint` may differ from the
+    reference's by a relative error of less than 1e-11. With `addresses` the run keeps every
+    object's address. With `checked` the whole heap is verified after each event, which is slow.
+    `progress` is called with the number of events since its last call.
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
     for a damaged file, and `SimallocError` if the heap outgrows its address space of 2**62 bytes or

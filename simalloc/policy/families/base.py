@@ -16,8 +16,8 @@ class Family:
     """Base class of the descriptions of heaps, devices and pools.
 
     A description contains no decisions. `simalloc.heap` implements it, once in plain Python
-    (`heap/reference`, the definition) and once in C. A heap has more parameters (`HeapFamily`).
-    Here these have the values of an allocator without them.
+    (`heap/reference`, the definition) and once in C. A heap has more parameters (`HeapFamily`). In
+    this class, these parameters have the values of an allocator without them.
     """
 
     family: ClassVar[str]

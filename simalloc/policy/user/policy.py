@@ -69,9 +69,9 @@ def user_policy(
 ) -> PolicyFromCode:
     """Return the policy that a text such as `mine.py:WorstFit:growth=64K` names.
 
-    `parameters` change further parameters. The file is searched from `folder` and executed. Raises
-    `PolicyError` if the file cannot be loaded, has no such class, or does not match a digest in the
-    text, as in `mine.py@3f2a91c4d5e6:WorstFit`.
+    `parameters` override parameters of the text, or are added to them. The file is searched from
+    `folder` and executed. Raises `PolicyError` if the file cannot be loaded, has no such class, or
+    does not match a digest in the text, as in `mine.py@3f2a91c4d5e6:WorstFit`.
     """
     match = _TEXT.fullmatch(text.strip())
     assert match is not None, "the caller has asked is_user_policy()"

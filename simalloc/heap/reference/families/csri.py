@@ -34,7 +34,7 @@ class CsriHeap(Heap):
         """Merge with both neighbours; enter the bin before its rover, and become the rover.
 
         If the block merges with a free successor and stays in the successor's bin, it takes the
-        successor's place there instead.
+        successor's place in the ring instead.
         """
         self.blocks.mark(address, State.FREE)
         below, above = self.blocks.before(address), self.blocks.after(address)

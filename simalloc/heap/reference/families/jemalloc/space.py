@@ -128,7 +128,7 @@ class JemallocSpace:
         return list(self._starting.values())
 
     def _place(self, size: int, alignment: int = PAGE) -> int:
-        """Return Linux's address of a mapping, below the previous one; no memory is mapped.
+        """Return Linux's address of a mapping, below the previous mapping; map nothing.
 
         A mapping of whole huge pages begins at a multiple of a huge page.
         """

@@ -85,7 +85,7 @@ class Arenas:
     """All memory that a heap has mapped.
 
     `committed` is the allocator's own count of committed bytes. Without mechanism, the heap has no
-    headers, bitmaps or page map, and only slices decide where slices are placed.
+    headers, bitmaps or page map, and only the sizes of runs decide their placement.
     """
 
     def __init__(self, heap: Heap, description: Mimalloc) -> None:

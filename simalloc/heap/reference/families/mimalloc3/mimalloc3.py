@@ -120,8 +120,8 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
     def _allocate_generic(self, theap: Theap, size: int, alignment: int = 0) -> int:
         """Search all pages of the size; collect every 1,000 calls.
 
-        A page of larger blocks that this call fills is abandoned after 1,000 calls or for a large
-        request.
+        A page that the call fills is abandoned if its blocks are not small, and if the call
+        collects or the request is large.
         """
         theap.calls += not theap.is_new
         theap.is_new = False

@@ -20,7 +20,7 @@ def reach(heap: PyTorchHeap, block: int) -> int:
 
 
 def grow(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
-    """Return a free block of at least `size`, made by mapping pages and in no list, or None.
+    """Map pages for a free block of at least `size`; return the block, in no list, or None.
 
     Returns None if the device refuses a page; the pages mapped before then stay mapped. Also
     returns None if even a new range is too short.

@@ -26,9 +26,9 @@ class Configuration:
 
     `sizes` contains the block size of each class. A local cache takes or returns at most
     `max_cached` blocks at once, of at most `cached_bytes` in total, but at least one block. A batch
-    has space for `max_cached` blocks. A region without free blocks makes up to `runs` times as many
-    blocks. Regions have `region` bytes. `release_pages` is the number of pages that small blocks
-    must have freed for another release.
+    has space for `max_cached` blocks. A region of `region` bytes without free blocks makes at most
+    `runs` times as many blocks as a local cache takes. `release_pages` is the number of pages that
+    small blocks must have freed for another release.
     """
 
     sizes: tuple[int, ...]
