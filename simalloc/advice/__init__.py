@@ -1,4 +1,4 @@
-"""The adviser: one trace under the mallocs that people install and the settings that they use."""
+"""Advice on the memory of one trace under popular mallocs and their settings."""
 
 from simalloc.advice.advice import SHORT, Advice, advise, events_of_advice
 from simalloc.advice.candidates import (

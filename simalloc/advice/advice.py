@@ -1,4 +1,4 @@
-"""The verdict: what to type, why, at what cost, and how sure that is."""
+"""The verdict: the line to type, its effect, its cost, and its certainty."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from simalloc.advice.variation import Variation, events_of_variation, share, var
 from simalloc.trace import EventSource
 
 OF_ARENAS: Final = 0.25
-"""Share of the bytes that are not live above which the threads' arenas are named."""
+"""Minimum share of the unused bytes for a sentence on the threads' arenas."""
 
 SHORT: Final = 2_000_000
 """Maximum number of events for which run-to-run variation is estimated by default."""
@@ -38,12 +38,11 @@ SHORT: Final = 2_000_000
 class Advice:
     """The verdict: `paragraphs` of sentences, and the `line` to paste (empty for no change).
 
-    The first paragraph is the decision. Each further one has one kind of statement.
-
-    `now` is the program's setting, if that `is_known`, and `best` the recommended one (`now` for no
-    change), which helps at `moments`, the one with the most bytes first. The best of other mallocs
+    The first paragraph is the decision. Each other paragraph contains one kind of statement. `now`
+    is the program's setting, assumed unless `is_known`. `best` is the recommended setting (`now`
+    for no change), which helps at `moments`, sorted by decreasing saving. Settings of other mallocs
     are compared at `moment`. `spread` is the relative variation of the resident bytes over replays
-    with other orders of threads and another start of the heap; None if it was not estimated.
+    with other orders of threads and another start of the heap, or None if it was not estimated.
     `share` is the share of malloc's heap in the process.
     """
 
@@ -68,12 +67,12 @@ class Advice:
 
     @property
     def moment(self) -> Moment:
-        """The decisive moment: the one with the largest saving, else the peak."""
+        """The decisive moment: the moment with the largest saving, or the peak without a saving."""
         return self.moments[0] if self.moments else Moment.PEAK
 
     @property
     def saves(self) -> float:
-        """The bytes that are saved then."""
+        """Saving in bytes at the decisive moment."""
         return self.now.moments[self.moment] - self.best.moments[self.moment]
 
 
@@ -87,12 +86,12 @@ def advise(
     limit: int = SHORT,
     progress: Callable[[int], None] | None = None,
 ) -> Advice:
-    """Return the verdict on settings, including the one that the program uses.
+    """Return the verdict on settings, including the program's present setting.
 
-    With `perturb` the `source` is held in memory and replayed under perturbations. Without
-    `perturb` the verdict says that the trace has more than `limit` events. `budget` is the maximum
-    share of CPU time that a recommended setting may cost. `progress` is called with the number of
-    events done since its last call, up to `events_of_advice`.
+    With `perturb`, the `source` is held in memory and replayed under perturbations. Without
+    `perturb`, the verdict states that the trace has more than `limit` events. `budget` is the
+    maximum share of CPU time that a recommended setting may cost. `progress` is called with the
+    number of events done since its last call, up to `events_of_advice`.
     """
     now = in_use(settings, process)
     known = process.has_model and process.is_named
@@ -136,7 +135,7 @@ def events_of_advice(source: EventSource) -> int:
 
 
 def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share | None) -> str:
-    """Return the reason why no setting can be judged, or none can help; empty without a reason."""
+    """Return the reason why no setting can be judged or can help, or an empty string."""
     if process.built_in:
         return sentences.built_in(process.built_in)
     if has_two_mallocs(source, process):
@@ -151,12 +150,12 @@ def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share |
 
 
 def _said(paragraphs: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the paragraphs without empty sentences, and without those that have no other."""
+    """Return the paragraphs without empty sentences, and without empty paragraphs."""
     return [said for each in paragraphs if (said := [sentence for sentence in each if sentence])]
 
 
 def _certain(choice: Choice, moves: Variation | None) -> list[Moment]:
-    """Return the moments at which the best setting saves clearly, whatever chance does."""
+    """Return the moments at which the best setting saves clearly in every perturbed replay."""
     if moves is None:
         return list(choice.moments)
     return [
@@ -201,7 +200,7 @@ def _arenas(
     moments: Sequence[Moment],
     progress: Callable[[int], None] | None,
 ) -> str:
-    """Return a sentence on unused bytes in threads' arenas under glibc, if they are many."""
+    """Return a sentence on unused bytes in threads' arenas under glibc, if there are many."""
     if now.candidate.allocator != "glibc" or now.run.threads == 1:
         return ""
     at_peak = not moments or moments[0] is Moment.PEAK

@@ -1,4 +1,4 @@
-"""Did a change help? Two recordings of a program, side by side."""
+"""Comparison of two recordings of a program, before and after a change."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from simalloc.policy import AnyPolicy, Policy, find_policy
 from simalloc.trace import Trace
 
 SITE_MEASURES = ("live_bytes", "final_bytes", "allocations")
-"""Measures by which code is compared: live at the peak, live at the end, number of allocations."""
+"""Measures of a call site: live bytes at the peak and at the end, and the number of allocations."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A figure before and after; None where a side does not have it."""
+    """A figure before and after; None on a side that lacks it."""
 
     name: str
     before: float | None
@@ -25,7 +25,7 @@ class Change:
 
     @property
     def change(self) -> float | None:
-        """By how much it grew."""
+        """Increase of the figure, or None if a side lacks it."""
         return None if self.before is None or self.after is None else self.after - self.before
 
 
@@ -55,8 +55,8 @@ def before_after(
 ) -> BeforeAfter:
     """Return the changes between two traces.
 
-    Both are replayed under `policy`, or by default each under the model of the malloc that served
-    it. `progress` is called with the number of events done since its last call. Raises
+    Both traces are replayed under `policy`, or by default each under the model of the malloc that
+    served it. `progress` is called with the number of events done since its last call. Raises
     `PolicyError` for an unknown policy.
     """
     runs = [
@@ -74,13 +74,13 @@ def before_after(
 
 
 def _name(policy: Policy) -> str:
-    """Return the name of a policy, and of what lies below it."""
+    """Return the name of a policy, with the policy below it."""
     below = getattr(policy.description, "below", "")
     return f"{policy.name} over {find_policy(below).name}" if below else policy.name
 
 
 def _figures(trace: Trace, run: Run) -> Mapping[str, float | None]:
-    """Return the figures of a trace by the names that they are printed under."""
+    """Return the figures of a trace, by their printed names."""
     assert run.resident is not None, "it has been asked for"
     process = recorded(trace.provenance)
     measures, of_pages = fragmentation(run), fragmentation(run, "resident")
@@ -106,7 +106,7 @@ def _figures(trace: Trace, run: Run) -> Mapping[str, float | None]:
 
 
 def _sites(before: Trace, after: Trace) -> list[tuple[str, Sequence[Change]]]:
-    """Return the changes of each function, those first whose live bytes have changed most."""
+    """Return the changes of each function; the largest change of live bytes comes first."""
     found = [
         {
             row.frame.function: row.values

@@ -1,4 +1,4 @@
-"""The mallocs and settings that are tried, each with the line that switches it on."""
+"""The mallocs and settings that are compared, each with the line that enables it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ MODELS: Final[Mapping[str, str]] = {
     "tcmalloc": "tcmalloc",
     "mimalloc": "mimalloc",
 }
-"""The mallocs that are tried, and the policies that are their models."""
+"""The mallocs that are compared, and their models."""
 
 TRIM: Final = "malloc_trim"
-"""The name of a change of the program, not of a setting: it calls malloc_trim every N events."""
+"""Pseudo-setting for a change of the program, which calls malloc_trim every N events."""
 
 GLIBC: Final = "libc.so.6:libstdc++.so.6"
-"""Libraries to preload before a linked malloc. The library of that malloc also has C++'s operators,
-which would continue to serve and free objects if libstdc++ did not come first."""
+"""Libraries to preload before a linked malloc.
+
+That malloc's library also defines C++'s operators, which would continue to serve and free objects
+if libstdc++ were not loaded first.
+"""
 
 _BY_CORES: Final = frozenset({"glibc", "jemalloc"})
 """The mallocs whose number of arenas depends on the number of cores."""
@@ -68,7 +71,7 @@ _TRIED: Final[Mapping[str, Sequence[str]]] = {
     ),
     "mimalloc": ("", "purge_delay=0", "purge_delay=100", "purge_decommits=off"),
 }
-"""Settings that people try; mimalloc's are from release 3, where a reset is not a purge."""
+"""Popular settings. The mimalloc settings exist from release 3, where a reset is not a purge."""
 
 _TRIED_OF_MIMALLOC_2: Final = ("", "decommit_delay=0", "decommit_delay=1000", "allow_decommit=off")
 
@@ -86,7 +89,11 @@ _TRIED_WITH_PYTHON: Final[Mapping[str, Sequence[str]]] = {
     "tcmalloc": ("",),
     "mimalloc": ("", "purge_delay=0"),
 }
-"""The same for Python programs: releases of Python have other arenas, and no pool goes back yet."""
+"""Popular settings for Python programs.
+
+`version` selects the arenas of another release of Python. `discard_pools` has no equivalent in
+Python: no release returns empty pools.
+"""
 
 _GRID: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "glibc": {
@@ -107,7 +114,7 @@ _GRID: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "mimalloc": {"purge_delay": ("", "0", "100"), "purge_decommits": ("", "off")},
 }
-"""The grid that a search goes through; "" leaves a setting as it is."""
+"""Grid of values for a search; "" leaves a setting unchanged."""
 
 _GRID_OF_MIMALLOC_2: Final = {
     "decommit_delay": ("", "0", "1000"),
@@ -117,9 +124,9 @@ _GRID_OF_MIMALLOC_2: Final = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A malloc under some settings; `settings` is empty for its defaults, else `name=value,...`.
+    """A malloc with some settings, as `name=value,...`; empty `settings` are the defaults.
 
-    `python` is the release of Python that runs the program; empty: none does.
+    `python` is the release of Python that runs the program, or empty for other programs.
     """
 
     allocator: str
@@ -139,12 +146,12 @@ class Candidate:
 
     @property
     def trims_every(self) -> int:
-        """After how many events the program calls malloc_trim; 0: never."""
+        """Number of events between calls of malloc_trim, or 0 without calls."""
         return int(self.values.get(TRIM, 0))
 
     @property
     def below(self) -> str:
-        """The malloc that asks the system for memory: itself, or the one below Python's own."""
+        """Name of the malloc that obtains memory from the system; for pymalloc the malloc below."""
         is_pythons = self.allocator == PYTHONS_OWN
         return self.values.get("below", "glibc") if is_pythons else self.allocator
 
@@ -157,7 +164,7 @@ class Candidate:
 
     @property
     def can_be_set(self) -> bool:
-        """True if the candidate needs settings only, and no change of the program or of Python."""
+        """True if the candidate needs only settings, and no change of the program or of Python."""
         of_python = {"discard_pools", "version"} if self.allocator == PYTHONS_OWN else set()
         return not {TRIM, *of_python} & self.values.keys()
 
@@ -165,7 +172,7 @@ class Candidate:
         """Return the text of the candidate's model, in a release of the malloc if known.
 
         For Python's own allocator, `version` is the release of the malloc below. Parameters that
-        depend on the machine come from `machine`, as far as it is known.
+        depend on the machine are taken from `machine` where they are known.
         """
         if self.allocator == PYTHONS_OWN:
             return self._pymalloc(Candidate(self.below).policy(version, machine))
@@ -181,7 +188,7 @@ class Candidate:
         return f"{model}:{kept}" if kept else model
 
     def _of_machine(self, machine: Machine, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of the model that depend on the machine, except the given ones."""
+        """Return the machine-dependent parameters of the model, except the given ones."""
         if self.allocator in _BY_CORES and machine.cores_known and "cores" not in given:
             return {"cores": str(machine.cores)}
         has_thp = _has(MODELS[self.allocator], {**given, "allow_thp": "0"})
@@ -190,7 +197,7 @@ class Candidate:
         return {}
 
     def _pymalloc(self, below: str) -> str:
-        """Return the text of the model of Python's own, for a recording that is without it."""
+        """Return the text of pymalloc's model, for a trace recorded without pymalloc."""
         given = {"zero_as_one": "on", **self.values, "below": f"'{below}'"}
         if self.python:
             given.setdefault("version", nearest_version(PYTHONS_OWN, self.python))
@@ -204,7 +211,7 @@ class Candidate:
 
     @property
     def call(self) -> str:
-        """The calls that change a running process; empty for no change."""
+        """The calls that change a running process, or empty for no change."""
         if self.trims_every:
             return f"call {TRIM}(0) now and then"
         calls = (
@@ -216,7 +223,7 @@ class Candidate:
 
     @property
     def line(self) -> str:
-        """The line to type before the program is started; empty for its present setting."""
+        """The line to type before the program starts, or empty for its present setting."""
         if self.allocator == PYTHONS_OWN:
             return Candidate(self.below).line if self.can_be_set else ""
         line = self._own_line()
@@ -225,9 +232,9 @@ class Candidate:
         return f"export PYTHONMALLOC=malloc {line.removeprefix('export ')}".rstrip()
 
     def line_where(self, served: str) -> str:
-        """Return the line to type for a program that another malloc has `served`.
+        """Return the line to type for a program that the malloc `served` has served.
 
-        If that malloc is preloaded or linked, glibc's has to be preloaded instead.
+        If `served` is a preloaded or linked malloc, glibc's has to be preloaded instead.
         """
         if self.below == "glibc" != served and self.can_be_set:
             return f"export LD_PRELOAD={GLIBC} {self.line.removeprefix('export ')}".rstrip()
@@ -254,25 +261,25 @@ _CALLS: Final = {
     "top_pad": "M_TOP_PAD",
     "trim_threshold": "M_TRIM_THRESHOLD",
 }
-"""The settings of glibc that a running process can change, by their names for `mallopt`."""
+"""Settings of glibc that a running process can change, by their names for `mallopt`."""
 
 _OF_MODEL: Final = frozenset({"version", "cores"})
-"""Parameters of a model besides the settings of a malloc."""
+"""Parameters of a model that are not settings of its malloc."""
 
 _FIRST: Final = ("", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
                  "purge_delay=0", "decommit_delay=0")  # fmt: skip
-"""The settings that are tried where each try takes minutes."""
+"""Settings that are compared if each replay takes minutes."""
 
 
 def first_candidates(*, python: str = "") -> list[Candidate]:
-    """Return the few that are tried on a long trace: the defaults, and what helps most often."""
+    """Return the few candidates for a long trace: defaults, and settings that help most often."""
     return [one for one in candidates(python=python) if one.settings in _FIRST]
 
 
 def candidates(*, search: bool = False, python: str = "") -> list[Candidate]:
-    """Return the candidates for which the catalogue has models; with `search` a whole grid.
+    """Return the candidates with a model in the catalogue; with `search`, a whole grid.
 
-    `python` is the release of Python that runs the program; empty for other programs.
+    `python` is the release of Python that runs the program, or empty for other programs.
     """
     tried, grid = dict(_TRIED_WITH_PYTHON if python else _TRIED), dict(_GRID)
     if installed_release("mimalloc").startswith("2"):
@@ -300,9 +307,9 @@ def _has(model: str, values: Mapping[str, str]) -> bool:
 
 
 def nearest_version(model: str, version: str) -> str:
-    """Return the latest release that a model knows and that is not later than `version`.
+    """Return the latest release in a model that is not later than `version`.
 
-    The earliest release of the model is the fallback.
+    If there is none, return the earliest release in the model.
     """
     known = known_versions(model)
     earlier = [each for each in known if _numbers(each) <= _numbers(version)]
@@ -310,7 +317,7 @@ def nearest_version(model: str, version: str) -> str:
 
 
 def known_versions(model: str) -> list[str]:
-    """Return the releases that a model knows, the earliest first."""
+    """Return the releases in a model, the earliest first."""
     description: Any = CATALOGUE[model].description
     return sorted((str(each.value) for each in type(description.version)), key=_numbers)
 
@@ -320,9 +327,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def user_candidate(text: str, python: str = "") -> Candidate:
-    """Return the candidate that a text such as `glibc:arena_max=2` names.
+    """Return the candidate for a text such as `glibc:arena_max=2`.
 
-    `python` is as in `candidates`. Raises `SimallocError` if simalloc has no model of the malloc.
+    `python` is the release of Python that runs the program, or empty for other programs. Raises
+    `SimallocError` if simalloc has no model of the malloc.
     """
     allocator, _, settings = text.strip().partition(":")
     if allocator not in MODELS or MODELS[allocator] not in CATALOGUE:

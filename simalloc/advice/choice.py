@@ -12,11 +12,11 @@ from simalloc.advice.outcomes import Setting
 MIN_GAIN: Final = 0.05
 """Minimum saving for a recommendation, as a share of the resident bytes.
 
-The model, the recording and the system's own pages change the figures by as much.
+Inaccuracies of the model, the recording and the system's own pages are of this size.
 """
 
 MIN_BYTES: Final = 256 << 10
-"""Minimum saving in bytes: a few dozen pages, as any process varies by."""
+"""Minimum saving in bytes: a few dozen pages, the usual variation of a process."""
 
 MORE_AT_ONCE: Final = 0.01
 """Maximum increase in the share of requests at which threads compete for an arena."""
@@ -32,12 +32,13 @@ def is_worth(holds: float, gain: float) -> bool:
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommended setting and other settings to name; `best` is `now` for no change.
+    """The recommended setting and other settings to mention; `best` is `now` for no change.
 
-    `best` holds clearly less than `now` at the `moments`. If no setting helps without holding
-    clearly more at another moment, `by_moment` has the best for each moment alone. `beyond` is the
-    best setting above the budget, if it saves clearly more than `best`, and `refused` the best that
-    cannot be recommended for another reason.
+    `best` holds clearly less than `now` at the `moments`. `second` is the best setting of another
+    malloc. If no setting helps without holding clearly more at another moment, `by_moment` contains
+    the best setting for each moment alone. `beyond` is the best setting above the budget, if it
+    saves clearly more than `best`. `refused` is the best setting that cannot be recommended for
+    another reason, under the same condition.
     """
 
     now: Setting
@@ -50,7 +51,7 @@ class Choice:
 
 
 def choose(settings: Sequence[Setting], now: Setting, budget: float) -> Choice:
-    """Choose among settings; `budget` is the share of CPU time that one costs at most."""
+    """Choose among settings; `budget` is the maximum share of CPU time that a setting may cost."""
     able = [one for one in settings if one is not now and is_able(one, now)]
     cheap = [one for one in able if not is_costly(one, budget)]
     best = _best(cheap, now)
@@ -69,27 +70,27 @@ def choose(settings: Sequence[Setting], now: Setting, budget: float) -> Choice:
 
 
 def is_able(setting: Setting, now: Setting) -> bool:
-    """Return whether a setting needs no other change, and adds no competition for arenas."""
+    """Return whether a setting needs no other change and adds no contention for arenas."""
     return setting.candidate.can_be_set and not waits(setting, now)
 
 
 def waits(setting: Setting, now: Setting) -> bool:
-    """Return whether threads would compete for an arena clearly more often than now."""
+    """Return whether threads would compete for an arena clearly more often than at present."""
     return (setting.at_once or 0) > (now.at_once or 0) + MORE_AT_ONCE
 
 
 def is_costly(setting: Setting, budget: float) -> bool:
-    """Return whether a setting may cost more than the budget, as far as that is known."""
+    """Return whether a setting's cost is known and may exceed the budget."""
     return setting.cost.exceeds(budget) and setting.cost.max_seconds >= MIN_SECONDS
 
 
 def saved(setting: Setting, now: Setting) -> dict[Moment, float]:
-    """Return the bytes that a setting saves against the present one, at each moment."""
+    """Return the bytes that a setting saves relative to the present one, at each moment."""
     return {moment: now.moments[moment] - setting.moments[moment] for moment in Moment}
 
 
 def helped(setting: Setting, now: Setting) -> list[Moment]:
-    """Return the moments at which a setting holds clearly less, that with the most bytes first."""
+    """Return the moments at which a setting holds clearly less, by decreasing saving."""
     gains = saved(setting, now)
     found = [moment for moment in Moment if is_worth(now.moments[moment], gains[moment])]
     return sorted(found, key=lambda moment: -gains[moment])
@@ -108,8 +109,8 @@ def _total(setting: Setting, now: Setting) -> float:
 def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
     """Return the setting with the largest saving that never holds clearly more, or None.
 
-    Among settings with about the same saving, the present malloc's precede others, then the
-    cheapest, then those with the fewest settings.
+    Among settings with about the same saving, settings of the present malloc have precedence, then
+    the cheapest, then those with the fewest parameters.
     """
     fit = [one for one in some if helped(one, now) and not _hurts(one, now)]
     if not fit:
@@ -144,7 +145,7 @@ def _better(found: Setting | None, best: Setting | None, now: Setting) -> Settin
 
 
 def _second(some: Sequence[Setting], best: Setting | None, now: Setting) -> Setting | None:
-    """Return the best of the other mallocs, if it helps at each moment at which the best does."""
+    """Return the best setting of another malloc, if it helps at each moment that `best` helps."""
     if best is None:
         return None
     others = [one for one in some if one.candidate.allocator != best.candidate.allocator]
@@ -154,7 +155,7 @@ def _second(some: Sequence[Setting], best: Setting | None, now: Setting) -> Sett
 
 
 def _by_moment(some: Sequence[Setting], now: Setting) -> list[tuple[Moment, Setting]]:
-    """Return for each moment the setting with the largest saving, if the saving is clear."""
+    """Return the setting with the largest saving at each moment, where the saving is clear."""
     if not some:
         return []
     found = [(moment, min(some, key=lambda one: one.moments[moment])) for moment in Moment]

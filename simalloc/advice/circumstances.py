@@ -1,4 +1,4 @@
-"""Facts about a program besides its events, and limits of a verdict's certainty."""
+"""Facts about a program beyond its events, which limit the certainty of a verdict."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from simalloc.trace import EventSource, Op
 from simalloc.trace.events import allocates
 
 FEW_EVENTS: Final = 1000
-"""A trace of fewer events"""
+"""Minimum number of events for a verdict; a trace with `LITTLE` live bytes may have fewer."""
 LITTLE: Final = 256 << 10
-"""with fewer bytes live gets no verdict: too little was recorded to judge by."""
+"""Minimum peak of live bytes for a verdict; a trace with `FEW_EVENTS` events may have less."""
 
 SMALL_SHARE: Final = 0.05
 """Share of malloc's heap in a process below which no malloc setting helps."""
@@ -25,11 +25,13 @@ SMALL_SHARE: Final = 0.05
 _MANY_REMOTE: Final = 0.1
 
 _FEW_OF_OTHERS: Final = 0.01
-"""Share of the allocations up to which another library's may be among them: tcmalloc makes one when
-it is loaded."""
+"""Maximum share of a second library's allocations for a verdict.
+
+When tcmalloc is loaded, it makes one allocation.
+"""
 
 _UNSEEN_SHARE: Final = 0.5
-"""Share of the memory from brk above which the model's heap must explain some of it."""
+"""Maximum share of the brk memory that the model's heap may leave unexplained."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Share:
     """The process at its peak, and the model's heap at that time; bytes.
 
     `files` are the bytes of mapped files, and `other` all bytes except the heap and `files`. Both
-    are None if the kinds of memory are unknown. `mapped_by` names the function with the most
-    resident bytes in its own mappings, which are `mapped`; it is empty without own mappings.
+    are None if the kinds of memory are unknown. `mapped_by` names the function whose own mappings
+    have the most resident bytes, and `mapped` is their number. `mapped_by` is empty without own
+    mappings.
     """
 
     process: int
@@ -55,7 +58,7 @@ class Share:
 
 
 def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
-    """Return the process and the model's heap at the process's peak; None without samples."""
+    """Return the process and the model's heap at the process's peak, or None without samples."""
     if not process.has_samples or not now.run.events:
         return None
     top = int(np.argmax(process.resident))
@@ -72,14 +75,14 @@ def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
 
 
 def has_two_mallocs(source: EventSource, process: Recorded) -> bool:
-    """Return whether libraries other than malloc's served many of the allocations."""
+    """Return whether a library other than malloc's served many of the allocations."""
     return process.second_allocations > _FEW_OF_OTHERS * source.objects
 
 
 def unseen_heap(process: Recorded, share: Share | None) -> float:
-    """Return the bytes from brk that no recorded block explains; 0 if they are few.
+    """Return the bytes from brk that no recorded block explains, or 0 if there are few.
 
-    Only mallocs take memory from brk, so another one than the recorded one is at work.
+    Only mallocs obtain memory from brk. Unexplained bytes therefore indicate an unrecorded malloc.
     """
     from_brk = process.kinds.get("heap", 0)
     unseen = from_brk - share.heap if share else 0.0
@@ -93,7 +96,7 @@ def is_too_small(source: EventSource, now: Setting) -> bool:
 
 @dataclass(frozen=True)
 class RemoteFrees:
-    """Frees by another thread than the one that allocated: their share and rate.
+    """Frees by a thread other than the allocating thread: their share and rate.
 
     `per_second` is None if the trace has no times.
     """
@@ -103,12 +106,12 @@ class RemoteFrees:
 
     @property
     def are_many(self) -> bool:
-        """True if they are enough to make a sequential replay miss memory."""
+        """True if the frees are so frequent that a sequential replay underestimates memory."""
         return self.share >= _MANY_REMOTE
 
 
 def remote_frees(source: EventSource, most: int) -> RemoteFrees:
-    """Count the frees by other threads, in a trace of at most `most` events; else 0."""
+    """Return the frees by other threads; 0 for a trace of more than `most` events."""
     if source.threads < 2 or len(source) > most:
         return RemoteFrees(0.0, None)
     trace = source.in_memory()
@@ -117,7 +120,7 @@ def remote_frees(source: EventSource, most: int) -> RemoteFrees:
         return RemoteFrees(0.0, None)
     asks, frees = allocates(trace.op), trace.op == Op.FREE
     owner = np.full(trace.objects, -1, np.int64)
-    owner[trace.object[asks]] = thread[asks]  # of several events of an object the last one stays
+    owner[trace.object[asks]] = thread[asks]  # the last event of an object determines its entry
     remote = int((owner[trace.object[frees]] != thread[frees]).sum())
     share = remote / max(int(frees.sum()), 1)
     time = trace.time
@@ -127,7 +130,7 @@ def remote_frees(source: EventSource, most: int) -> RemoteFrees:
 
 
 def distance(process: Recorded) -> tuple[str, str]:
-    """Return the release that served the program and the one that is its model, if they differ."""
+    """Return the release that served the program and the modelled release, if they differ."""
     if not process.has_model or not process.version:
         return "", ""
     model = MODELS[process.allocator]

@@ -1,7 +1,7 @@
-"""Competition of threads for an arena, estimated from the times of a trace.
+"""Contention of threads for an arena, estimated from the times of a trace.
 
-A replay carries out one event at a time and never waits; a program with fewer arenas does.
-docs/settings.md defines the counts.
+A replay processes one event at a time and never waits, unlike the threads of a program that share
+arenas. docs/settings.md defines the counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simalloc.heap import Run
 
 AT_ONCE: Final = 1000
-"""Nanoseconds within which two requests of an arena come at once: a lock is held as long."""
+"""Maximum nanoseconds between two conflicting requests: the time for which a lock is held."""
 
 MAX_EVENTS: Final = 400_000
 """Maximum number of events that are examined, in the middle of the trace."""
@@ -37,9 +37,10 @@ class Cache(NamedTuple):
 
 
 def at_once(trace: Trace, runs: Mapping[Candidate, Run]) -> dict[Candidate, float | None]:
-    """Return the share of a trace's requests that would want an arena that another thread has.
+    """Return the share of requests that compete with another thread for an arena, by candidate.
 
-    None: the trace has no times, or it is not known what the malloc's threads share.
+    The share is None if the trace has no times, or if it is unknown what the malloc's threads
+    share.
     """
     if trace.thread is None or not trace.thread.any():
         return dict.fromkeys(runs, 0.0)
@@ -83,11 +84,11 @@ _SHARED: Final = {
     "tcmalloc": _tcmalloc,
     "mimalloc": _mimalloc,
 }
-"""The thread cache of each malloc, and the number of arenas that the threads share."""
+"""Functions that return the thread cache of a malloc and the number of shared arenas."""
 
 
 class _Wants(NamedTuple):
-    """Requests that an arena gets: when, from which thread, and whose arena it is."""
+    """Requests that reach an arena: time in nanoseconds, thread, and owner of the arena."""
 
     time: NDArray[np.int64]
     thread: NDArray[np.int64]
@@ -95,7 +96,7 @@ class _Wants(NamedTuple):
 
 
 def _wants(trace: Trace, cache: Cache) -> _Wants:
-    """Return the requests, of up to `MAX_EVENTS` events, that no thread's cache serves."""
+    """Return the requests, of up to `MAX_EVENTS` events, that no thread cache serves."""
     assert trace.thread is not None, "at_once has looked"
     assert trace.time is not None, "the same"
     threads = np.unique(trace.thread, return_inverse=True)[1].astype(np.int64)
@@ -125,7 +126,7 @@ def _lives(trace: Trace, threads: NDArray[np.int64]) -> tuple[NDArray[np.int64],
 
 
 def _uncached(ops: list[int], keys: list[int], small: list[bool], cache: Cache) -> list[int]:
-    """Return the events that go beyond the cache of their thread."""
+    """Return the events that the cache of their thread does not serve."""
     held: dict[int, int] = {}
     beyond = []
     for event, (op, key, fits) in enumerate(zip(ops, keys, small, strict=True)):
@@ -142,7 +143,7 @@ def _uncached(ops: list[int], keys: list[int], small: list[bool], cache: Cache) 
 
 
 def _together(wants: _Wants, arenas: int) -> int:
-    """Return the number of requests right after a request of another thread to the same arena."""
+    """Return the number of requests shortly after another thread's request to the same arena."""
     arena = wants.owner % arenas
     order = np.argsort(arena, kind="stable")
     time, thread, arena = wants.time[order], wants.thread[order], arena[order]

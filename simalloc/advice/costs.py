@@ -12,26 +12,26 @@ from simalloc.heap import Run
 from simalloc.trace import EventSource
 
 DEFAULT_BUDGET: Final = 0.05
-"""The share of a program's CPU time that a recommended setting costs at most, by default."""
+"""Default maximum cost of a recommended setting, as a share of the program's CPU time."""
 
 UNCERTAINTY: Final = 2.0
-"""The maximum real cost, in estimated costs.
+"""Maximum ratio of the real cost to the estimate.
 
-Memory that moves or whose map is locked by other threads, and data that leave the processor's
-caches, cost more than the prices. `python -m experiments.advice.servers.costs` compares estimates
-with measured costs.
+Costs exceed the prices if memory moves, if other threads lock the memory map, or if data leave the
+processor's caches. `python -m experiments.advice.servers.costs` compares estimates with measured
+costs.
 """
 
 _IDLE: Final = 1_000_000
-"""Nanoseconds between two events from which on the program is taken to wait."""
+"""Minimum pause in nanoseconds between two events during which the program is taken to wait."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a run above the present setting's, in CPU time; negative for a saving.
+    """Cost of a run relative to the present setting, in CPU time; negative for a saving.
 
     `seconds` is the estimate and `max_seconds` its upper limit. `of_seconds` is the program's CPU
-    time, None if unknown. `uncached` is the number of requests that bypass the thread cache.
+    time, or None if unknown. `uncached` is the number of requests that bypass the thread cache.
     """
 
     faults: int
@@ -43,12 +43,12 @@ class Cost:
 
     @property
     def share(self) -> float | None:
-        """The estimate as a share of the program's CPU time, None if that is unknown."""
+        """The estimate as a share of the program's CPU time, or None if that time is unknown."""
         return self.seconds / self.of_seconds if self.of_seconds else None
 
     @property
     def max_share(self) -> float | None:
-        """The upper limit as a share of the program's CPU time, None if that is unknown."""
+        """The upper limit as a share of the program's CPU time, or None if that time is unknown."""
         return self.max_seconds / self.of_seconds if self.of_seconds else None
 
     def exceeds(self, budget: float) -> bool:
@@ -57,7 +57,7 @@ class Cost:
 
 
 def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Cost:
-    """Return the cost of a run above the present setting's."""
+    """Return the cost of a run relative to the present setting."""
     if run.costs is None or now.costs is None:
         return Cost(0, 0, 0.0, 0.0, None)
     faults = run.costs.faults - now.costs.faults
@@ -69,7 +69,7 @@ def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Co
 
 
 def _past_cache(run: Run) -> int:
-    """Return the number of requests past an empty thread cache; 0 with a thread cache."""
+    """Return the number of requests if the thread cache is disabled, else 0."""
     given = run.policy.parameters
     is_off = (
         given.get("tcache_count") == 0
@@ -80,10 +80,10 @@ def _past_cache(run: Run) -> int:
 
 
 def cpu_seconds_of(source: EventSource, most: int) -> float | None:
-    """Return the CPU time of a trace's program, as far as the trace tells.
+    """Return the CPU seconds of a trace's program, or None if unknown.
 
-    The provenance may have it. Else it is the time between events without the pauses, of a trace of
-    at most `most` events with times. None: it is unknown.
+    The value in the provenance has precedence. Otherwise the time between events is summed up
+    without pauses, for a trace with times and at most `most` events.
     """
     recorded = source.provenance.get("cpu_seconds")
     if isinstance(recorded, (int, float)) and recorded > 0:

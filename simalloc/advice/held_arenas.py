@@ -1,4 +1,4 @@
-"""Python's arenas that blocks hold, with the number and the code of the blocks."""
+"""Arenas of Python's allocator that blocks keep mapped, with the number and code of the blocks."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from simalloc.trace.sites import spelled
 _POOLS: Final = 64
 
 SPARSE: Final = 0.1
-"""An arena is nearly empty if its blocks have at most this share of its bytes."""
+"""An arena is nearly empty if its blocks use at most this share of its bytes."""
 
 
 @dataclass(frozen=True)
 class Arena:
-    """An arena of Python's own allocator that some block holds; bytes are requested bytes."""
+    """An arena of Python's allocator that contains a block; `bytes` are requested bytes."""
 
     number: int
-    """In the order in which arenas were mapped, from 0."""
+    """Number in the order in which arenas were mapped, from 0."""
     blocks: int
     bytes: int
     place: str
-    """Call site of most of the blocks; empty if the trace has no sites."""
+    """Call site of most of the blocks, or empty if the trace has no sites."""
 
 
 @dataclass(frozen=True)
 class HeldArenas:
-    """The arenas after an event; those with the fewest bytes come first.
+    """The arenas after an event, in ascending order of their bytes.
 
-    `places` says of each code that holds nearly empty arenas how many of their blocks are its, and
-    of how many arenas; most blocks first.
+    `places` has a row for each call site with blocks in nearly empty arenas, by decreasing number
+    of blocks: the site, the number of its blocks, and the number of these arenas.
     """
 
     event: int
@@ -62,10 +62,11 @@ def held_arenas(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> HeldArenas:
-    """Replay a trace under a policy of the family pymalloc and return the arenas that are held.
+    """Replay a trace under a pymalloc policy and return the arenas that contain blocks.
 
-    That is after an event; without one, when most is mapped that is not live. `progress` is called
-    with the number of events done since its last call. Raises as `simulate` does.
+    The arenas are examined after `event`, by default the event with the most bytes that are mapped
+    but not live. `progress` is called with the number of events done since its last call. Raises
+    the same exceptions as `simulate`.
     """
     setting = Setting.of(trace, policy)
     arena = np.full(len(trace), -1)
@@ -87,7 +88,7 @@ def held_arenas(
 
 
 def entered(trace: Trace, event: int) -> NDArray[np.int64]:
-    """Return the events by which the objects that are live after an event are where they are."""
+    """Return the last event of each object that is live after an event."""
     last = np.full(trace.objects, -1, np.int64)
     events = np.flatnonzero(trace.object[: event + 1] >= 0)
     last[trace.object[events]] = events
@@ -122,7 +123,7 @@ def _held(
 
 
 def _name(trace: Trace, site: int) -> str:
-    """Return the innermost function of a site that does not allocate for others."""
+    """Return the innermost function of a site that is not an allocation wrapper."""
     if trace.site is None:
         return ""
     return spelled(folded(call_path(trace.provenance, site))[0].short)

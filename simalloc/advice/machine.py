@@ -1,4 +1,4 @@
-"""The machine that a program runs on: what models of mallocs take from it."""
+"""The machine that a program runs on, as far as models of mallocs depend on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from simalloc.errors import SimallocError
 
 ASSUMED_CORES: Final = 8
-"""Cores of an unknown machine."""
+"""Number of cores of an unknown machine."""
 
 _MAX_CORES: Final = 1 << 12
 _PAGE: Final = 4096
@@ -20,9 +20,9 @@ _THP: Final = ("always", "madvise", "never")
 class Machine:
     """Parameters of the machine for the models; `source` is the origin of the number of cores.
 
-    `source` is `recorded` (in the trace's provenance), `given` (an option) or `assumed`. `quota` is
-    a container's limit of CPU time in cores, and `thp` the mode of transparent huge pages; `quota`
-    is 0, `thp` empty and `overcommit` -1 if unknown.
+    `source` is `recorded` (in the trace's provenance), `given` (an option) or `assumed`. `page` is
+    in bytes. `quota` is a container's limit of CPU time in cores, and `thp` the mode of transparent
+    huge pages. Unknown values are 0 for `quota`, empty for `thp` and -1 for `overcommit`.
     """
 
     cores: int = ASSUMED_CORES
@@ -39,7 +39,7 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """The machine in a sentence, for a heading."""
+        """The machine as a sentence."""
         origin = "assumed; use --cores" if self.source == "assumed" else self.source
         cores = f"{self.cores} core{'s' if self.cores != 1 else ''} ({origin})"
         known = [
@@ -55,8 +55,8 @@ class Machine:
 def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machine:
     """Return the machine that a trace was recorded on, or a machine with `cores` cores.
 
-    Values that the provenance lacks, or has in a form that no recorder writes, are assumed. Raises
-    `SimallocError` for an impossible number of cores.
+    Missing or malformed values in the provenance are replaced by assumed ones. Raises
+    `SimallocError` if `cores` is out of range.
     """
     if cores is not None and not 1 <= cores <= _MAX_CORES:
         raise SimallocError(f"{cores} cores; use 1 to {_MAX_CORES}")
@@ -74,5 +74,5 @@ def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machi
 
 
 def _whole(value: object, low: int, high: int, otherwise: int = 0) -> int:
-    """Return a whole number in a range, or `otherwise`."""
+    """Return a whole number within a range, or `otherwise`."""
     return value if type(value) is int and low <= value <= high else otherwise

@@ -22,12 +22,12 @@ from simalloc.trace.at_start import live_at_start
 from simalloc.waiting import completed
 
 _WATCHED: Final = 1 << 19
-"""Events watched one by one, at most, in the search for the one after which most is unused."""
+"""Maximum number of events that are examined one by one in `max_unused`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """A run, and for each of some events the resident bytes after it, and their sum up to it."""
+    """A run, the resident bytes after each mark, and their sum over events up to each mark."""
 
     run: Run
     resident: NDArray[np.float64]
@@ -39,11 +39,11 @@ def replay_marked(
     marks: Sequence[NDArray[np.int64]],
     progress: Callable[[int], None] | None = None,
 ) -> list[Marked]:
-    """Replay traces on all cores, each under its setting, measuring resident bytes at its marks.
+    """Replay traces on all cores, each under its setting, and measure resident bytes at its marks.
 
-    The marks of a setting are numbers of events in ascending order. Ctrl-C stops all within a
-    stride. `progress` is called, by one thread at a time, with the number of events done since its
-    last call.
+    The marks of a setting are numbers of events in ascending order. Ctrl-C stops all replays within
+    a stride. `progress` is called, by one thread at a time, with the number of events done since
+    its last call.
     """
     stopped, lock = Event(), Lock()
 
@@ -95,10 +95,11 @@ def _replay(
 
 
 def unused_by_interval(run: Run, *, whole: bool = False) -> NDArray[np.float64]:
-    """Return the maximum of resident bytes that are not live, for each interval of a timeline.
+    """Return the maximum of the unused bytes (resident but not live) in each timeline interval.
 
-    Intervals that end before all objects of the start are live have none. With `whole` neither have
-    those that begin before, except the last.
+    The value is -infinity for intervals that end before all objects of the start are live. With
+    `whole`, it is also -infinity for intervals that begin before that event, except the last
+    interval.
     """
     line = run.resident.timeline if run.resident is not None else run.timeline
     unused: NDArray[np.float64] = line.heap_high - line.live_low
@@ -109,11 +110,11 @@ def unused_by_interval(run: Run, *, whole: bool = False) -> NDArray[np.float64]:
 
 
 def max_unused(setting: Setting, run: Run, progress: Callable[[int], None]) -> int:
-    """Return the first event after which most is resident that is not live, of a run's setting.
+    """Return the event of a run with the most unused bytes (resident but not live).
 
-    Events before all objects of the start are live are passed over. Where the run's timeline has
-    intervals of several events, the trace is replayed again and the intervals in which it may be
-    are watched.
+    Events before all objects of the start are live are skipped. If the timeline has intervals of
+    several events, the trace is replayed again, and the events in the intervals with the highest
+    maxima are examined. The result is -1 for an empty trace.
     """
     line = run.resident.timeline if run.resident is not None else run.timeline
     if not len(line.heap_high):
@@ -132,7 +133,7 @@ def _max_unused_in(
     length: int,
     progress: Callable[[int], None],
 ) -> int:
-    """Return the same, of events in intervals that begin at `starts`, at multiples of `length`."""
+    """Return the event with the most unused bytes in intervals of `length` events at `starts`."""
     simulation = setting.simulation()
     begun = live_at_start(setting.source.provenance).last_event
     wanted = set(starts.tolist())

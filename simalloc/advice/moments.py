@@ -23,15 +23,15 @@ class Moment(Enum):
     """Moments at which resident bytes are compared."""
 
     PEAK = "peak"
-    """The maximum of resident bytes."""
+    """The maximum of the resident bytes."""
     UNUSED = "unused"
-    """When most is resident that is not live, under the malloc in use."""
+    """The maximum of the unused bytes (resident but not live) under the malloc in use."""
     MEAN = "mean"
-    """Over time: the mean over the trace's clock, or over its events if it has none."""
+    """The mean over the trace's clock, or over its events without a clock."""
 
     @property
     def words(self) -> str:
-        """When that is, inside a sentence."""
+        """The moment in words, for use inside a sentence."""
         return _WORDS[self]
 
 
@@ -46,11 +46,12 @@ _WORDS: Final[Mapping[Moment, str]] = {
 class Marks:
     """Events after which replays measure the resident bytes.
 
-    `event` has their numbers in ascending order, including the last of the trace; `unused` is the
-    one with the most resident bytes that are not live. `pause` has the nanoseconds from each to the
-    following event, `span` those from the previous mark (or the first event) to it; both are empty
-    if the trace has no times. Events before `first` allocate the blocks that were live when the
-    recording began, and count for no moment.
+    `event` contains their numbers in ascending order, including the last event of the trace.
+    `unused` is the event with the most unused bytes (resident but not live). `pause` contains the
+    nanoseconds from each mark to the next event. `span` contains the nanoseconds from the previous
+    mark (or the first event) to each mark. Both are empty if the trace has no times. Events before
+    `first` allocate the blocks that were live at the start of the recording, and are excluded from
+    all moments.
     """
 
     event: NDArray[np.int64]
@@ -66,7 +67,7 @@ class Marks:
 
 
 def marks_of(trace: Trace, unused: int) -> Marks:
-    """Return the marks of a trace: after its longest pauses, and evenly between."""
+    """Return the marks of a trace: after its longest pauses, and at regular distances."""
     count = len(trace)
     if not count:
         return Marks(np.empty(0, np.int64), -1, np.empty(0), np.empty(0))
@@ -84,16 +85,16 @@ def marks_of(trace: Trace, unused: int) -> Marks:
 
 
 def shifted(marks: Marks, every: int, objects: int) -> NDArray[np.int64]:
-    """Return the marks in a trace with one more event before each `every`-th.
+    """Return the marks in a trace with one event added before each `every`-th event.
 
-    The events are counted from the first behind the allocations of `objects` live at the start.
+    Counting starts after the allocations of the `objects` that were live at the start.
     """
     event = marks.event
     return event + np.maximum(event - objects, 0) // every if every else event
 
 
 def mean_live(run: Run) -> float:
-    """Return the mean of the live bytes over the events, as near as the timeline has it."""
+    """Return the mean of the live bytes over the events, estimated from the timeline."""
     line = run.mapped.timeline
     first = min(run.live_at_start.last_event // line.interval, max(len(line.live_low) - 1, 0))
     live = line.live_low[first:] + line.live_high[first:]
@@ -101,7 +102,7 @@ def mean_live(run: Run) -> float:
 
 
 def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, float]:
-    """Return the resident bytes at each moment, with the static memory of the malloc's library."""
+    """Return the resident bytes at each moment, including the malloc's library."""
     resident = marked.run.resident
     assert resident is not None, "residence has been asked for"
     if not len(marks.event):
@@ -117,8 +118,8 @@ def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, fl
 def _mean(marked: Marked, marks: Marks) -> float:
     """Return the mean resident bytes over time, or over events without times.
 
-    Between two marks the pause after the first one counts with the resident bytes at that time, the
-    rest with the mean over the events.
+    The resident bytes at a mark are weighted with the pause after it. The remaining time until the
+    next mark is weighted with the mean over the events.
     """
     resident = marked.run.resident
     assert resident is not None, "residence has been asked for"
@@ -133,7 +134,7 @@ def _mean(marked: Marked, marks: Marks) -> float:
 
 
 def _mean_over_events(marked: Marked, marks: Marks, of_all: float) -> float:
-    """Return the mean resident bytes over the events from the first that counts."""
+    """Return the mean resident bytes over the events after the start."""
     if not marks.first:
         return of_all
     before = int(np.searchsorted(marks.event, marks.first))

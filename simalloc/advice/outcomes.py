@@ -25,7 +25,10 @@ from simalloc.trace import EventSource, Op, Trace
 from simalloc.trace.at_start import live_at_start
 
 IN_MEMORY: Final = 10_000_000
-"""Longer traces are read in chunks, and some figures are left out."""
+"""Maximum number of events of a trace held in memory.
+
+Longer traces are read in chunks, and some figures are omitted.
+"""
 
 _NO_COST: Final = Cost(0, 0, 0.0, 0.0, None)
 
@@ -43,7 +46,7 @@ class Setting:
     run: Run
     line: str
     at_once: float | None = None
-    """The share of requests that would want an arena that another thread has; None: not known."""
+    """Share of requests that compete with another thread for an arena, or None if unknown."""
     moments: Mapping[Moment, float] = field(default_factory=dict)
     cost: Cost = _NO_COST
     unused_event: int = -1
@@ -56,7 +59,7 @@ class Setting:
 
     @property
     def library_bytes(self) -> int:
-        """The static memory of the malloc's library."""
+        """Static memory of the malloc's library in bytes."""
         return self.run.policy.description.library_bytes
 
     @property
@@ -87,8 +90,8 @@ def settings_of(
 
     The malloc that served the program is modelled in the release nearest to the recorded one, on
     the recorded machine or on `machine`. With a `start`, runs begin with that heap, whose live
-    blocks come first in the trace, and `tried` has candidates of glibc only. `progress` is called
-    with the number of events done since its last call, of `events_of_settings`. Raises
+    blocks come first in the trace; `tried` must then contain only candidates of glibc. `progress`
+    is called with the number of events done since its last call, up to `events_of_settings`. Raises
     `PolicyError` for a setting that the model does not have.
     """
     process = recorded(source.provenance)
@@ -124,7 +127,7 @@ def events_of_settings(source: EventSource, tried: Sequence[Candidate]) -> int:
 
 
 class _World(NamedTuple):
-    """The surroundings of all runs: the recorded process, its machine, and the heap at first."""
+    """The environment of all runs: recorded process, machine, and initial heap."""
 
     process: Recorded
     machine: Machine
@@ -137,7 +140,7 @@ def _marks_for(
     world: _World,
     progress: Callable[[int], None] | None = None,
 ) -> Marks:
-    """Return the events after which settings are compared, under `used` that with most unused."""
+    """Return the marks for comparing settings; unused bytes are measured under `used`."""
     now = _replayed(source, used, world)
     nowhere = np.empty(0, np.int64)
     run = replay_marked([now], [nowhere], progress)[0].run
@@ -158,14 +161,14 @@ def _replayed(source: EventSource, candidate: Candidate, world: _World) -> Repla
 
 
 def _used(tried: Sequence[Candidate], process: Recorded) -> Candidate:
-    """Return the candidate that the program uses, as far as the trace tells: else the first."""
+    """Return the candidate that the program uses according to the trace, or the first."""
     is_python = any(one.python for one in tried)
     name = PYTHONS_OWN if is_python else process.allocator
     return next((one for one in tried if one.name == name), tried[0])
 
 
 def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
-    """Return the setting that the program uses, as far as the trace has it, or else the first."""
+    """Return the setting that the program uses according to the trace, or the first."""
     used = _used([one.candidate for one in settings], process)
     return next(one for one in settings if one.candidate == used)
 
@@ -181,10 +184,10 @@ def version_for(candidate: Candidate, process: Recorded) -> str:
 
 
 def policy_in_use(source: EventSource) -> str:
-    """Return the text of the policy that is nearest to what served a trace's program.
+    """Return the text of the policy nearest to the allocator that served a trace's program.
 
-    It is Python's own allocator if that serves the trace's small objects, and glibc's malloc if
-    what did has no model.
+    The policy is pymalloc if Python's allocator serves the trace's small objects, and ptmalloc if
+    the program's malloc has no model.
     """
     process, python = recorded(source.provenance), python_of(source)
     malloc = process.allocator if process.has_model else "glibc"
@@ -193,7 +196,7 @@ def policy_in_use(source: EventSource) -> str:
 
 
 def with_trims(trace: Trace, every: int) -> Trace:
-    """Return the trace of the program if it called malloc_trim after each `every` events.
+    """Return the trace of the program with a call of malloc_trim after each `every` events.
 
     Events that allocate the objects live at the start of the recording are not counted.
     """

@@ -1,4 +1,4 @@
-"""The same trace as chance might have had it."""
+"""Random variants of a trace: another start of the heap, or another order of threads."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ PERTURBED: Final = 4
 """Maximum number of traces that `perturbed` yields."""
 
 _KEPT: Final = frozenset({"time", "thread"})
-"""Columns in which an added event has the values of the event that follows it."""
+"""Columns for which an added event gets the values of the next event."""
 
 
 def perturbed(trace: Trace, first: int = 0) -> Iterator[Trace]:
-    """Yield a few traces that differ from one by what no program decides.
+    """Yield a few variants of a trace that differ in properties outside the program's control.
 
-    In two of them another block precedes event `first`, so that the heap grows at other moments and
-    objects are elsewhere in their pages; where there are threads, in two their events come in other
-    orders from that event on. Each event before `first` allocates an object.
+    In two variants a block is allocated before event `first`; the heap then grows at other moments,
+    and objects are elsewhere in their pages. If the trace has threads, two more variants have their
+    events in other orders from that event on. Each event before `first` allocates an object.
     """
     yield begun_elsewhere(trace, 1040, first)
     yield begun_elsewhere(trace, 73_000, first)
@@ -31,7 +31,7 @@ def perturbed(trace: Trace, first: int = 0) -> Iterator[Trace]:
 
 
 def begun_elsewhere(trace: Trace, size: int, first: int = 0) -> Trace:
-    """Return the trace with one more object of `size` bytes at an event; it is never freed."""
+    """Return the trace with an object of `size` bytes added at event `first` and never freed."""
     columns = {
         name: np.insert(values, first, values[min(first, len(values) - 1)] if name in _KEPT else 0)
         for name, values in trace.columns.items()
@@ -47,9 +47,9 @@ def begun_elsewhere(trace: Trace, size: int, first: int = 0) -> Trace:
 
 
 def in_another_order(trace: Trace, seed: int, first: int = 0) -> Trace:
-    """Return the trace with neighbouring events of different threads swapped here and there.
+    """Return the trace with some neighbouring events of different threads swapped.
 
-    Events of one object, of one thread, and those before `first` keep their order.
+    Events of one object, of one thread, and before `first` keep their order.
     """
     assert trace.thread is not None, "only threads can be in another order"
     random = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ def in_another_order(trace: Trace, seed: int, first: int = 0) -> Trace:
         order[first + parity : -1 : 2], order[first + parity + 1 :: 2] = swapped
     columns = {name: values[order] for name, values in trace.columns.items()}
     if "time" in columns:
-        columns["time"] = trace.columns["time"]  # the clock goes on as it did
+        columns["time"] = trace.columns["time"]  # times remain in ascending order
     return Trace.from_events(
         trace.op[order],
         trace.object[order],

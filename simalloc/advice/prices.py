@@ -1,4 +1,4 @@
-"""The prices of page faults, system calls and requests on this machine: measured once, and kept."""
+"""Prices of page faults, system calls and requests on this machine, measured once and cached."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _REQUESTS: Final = 100_000
 
 @dataclass(frozen=True)
 class Prices:
-    """Seconds of CPU time.
+    """Prices in seconds of CPU time.
 
     `page` is the price of a page that becomes resident and is returned. `mapping` is the price of a
-    system call that maps or unmaps memory, and an upper limit for those that only return pages.
-    `request` is the extra price of a request that no thread cache serves.
+    system call that maps or unmaps memory, and an upper limit for calls that only return pages.
+    `request` is the additional price of a request that no thread cache serves.
     """
 
     page: float
@@ -48,7 +48,7 @@ class Prices:
 
 @cache
 def prices() -> Prices:
-    """Return the prices on this machine, measured in seconds and kept in the user's cache."""
+    """Return the prices on this machine, measured within seconds and kept in the user's cache."""
     path = _path()
     with suppress(OSError, LookupError, ValueError, TypeError, RecursionError):
         kept = Prices(**json.loads(path.read_text())[_machine()])
@@ -66,8 +66,8 @@ def prices() -> Prices:
 def measure() -> Prices:
     """Measure the prices as the median of a few rounds.
 
-    Another thread takes page faults meanwhile, because threads of a process share the lock of its
-    memory map, and flush the addresses that the other cores remember.
+    Meanwhile another thread causes page faults, because threads of a process share the lock of its
+    memory map and flush each other's TLBs.
     """
     area, pages = _area()
 
@@ -94,7 +94,7 @@ def _area() -> tuple[mmap.mmap, NDArray[np.uint8]]:
 
 @contextmanager
 def _faults_meanwhile() -> Iterator[None]:
-    """Let another thread take page faults."""
+    """Cause page faults in another thread."""
     is_over = Event()
 
     def take() -> None:
@@ -113,7 +113,7 @@ def _faults_meanwhile() -> Iterator[None]:
 
 
 def _request() -> float:
-    """Measure a request past the cache, by glibc's malloc with a cache and without."""
+    """Return the additional seconds of a glibc request without the thread cache."""
     turns = np.arange(_REQUESTS // 2)
     op = np.tile(np.array([Op.MALLOC, Op.FREE], np.uint8), len(turns))
     size = np.where(op == Op.MALLOC, np.repeat(turns % 50 * 16 + 16, 2), 0)
@@ -129,7 +129,7 @@ def _request() -> float:
 
 
 def _seconds(work: Callable[[], None]) -> float:
-    """Return the CPU seconds that a piece of work takes."""
+    """Return the CPU seconds of a piece of work, the median of `_ROUNDS` rounds."""
     taken = []
     for _ in range(_ROUNDS):
         start = time.thread_time()
@@ -144,5 +144,5 @@ def _path() -> Path:
 
 
 def _machine() -> str:
-    """Return the circumstances that the prices depend on."""
+    """Return the properties of the machine that the prices depend on, as a key of the cache."""
     return f"{platform.release()} {platform.machine()} {core_count()}"

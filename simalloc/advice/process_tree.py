@@ -1,4 +1,4 @@
-"""The processes of one recording on one clock, with their total memory at each time."""
+"""The processes of one recording on a common clock, with their total memory."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from simalloc.heap import Run, simulate
 from simalloc.trace import Trace
 
 MOMENTS: Final = 600
-"""Times that sums are made at; each has the most of its span."""
+"""Number of moments for which totals are computed; each has the maximum of its span."""
 
 _SMALL: Final = 0.01
-"""A small process never has this share of the total peak."""
+"""Minimum share of the total peak of a large process."""
 
 
 @dataclass(frozen=True, eq=False)
 class Process:
     """One process under the model of the malloc that served it.
 
-    `begins` and `ends` are seconds since the first process began; `live` and `resident` are the
-    most bytes at each moment of the tree.
+    `begins` and `ends` are seconds since the first process began. `live` and `resident` are maxima
+    in bytes at each moment of the tree.
     """
 
     name: str
     number: int
-    """The process's own, 0 if it is not known."""
+    """Process id, or 0 if it is unknown."""
     trace: Trace
     run: Run
     begins: float
@@ -43,26 +43,26 @@ class Process:
 
 @dataclass(frozen=True, eq=False)
 class ProcessTree:
-    """Processes, those first that have most resident, at `seconds` since the first one began."""
+    """Processes by decreasing resident bytes; `seconds` are the moments since the first began."""
 
     processes: Sequence[Process]
     seconds: NDArray[np.float64]
 
     @property
     def live(self) -> NDArray[np.float64]:
-        """The live bytes of all at each moment."""
+        """Live bytes of all processes at each moment."""
         total: NDArray[np.float64] = np.sum([one.live for one in self.processes], axis=0)
         return total
 
     @property
     def resident(self) -> NDArray[np.float64]:
-        """The resident bytes of all at each moment."""
+        """Resident bytes of all processes at each moment."""
         total: NDArray[np.float64] = np.sum([one.resident for one in self.processes], axis=0)
         return total
 
     @property
     def large(self) -> list[Process]:
-        """Processes above the minimum share, or at least the largest one."""
+        """Processes with at least `_SMALL` of the total peak, or the largest process."""
         least = _SMALL * self.resident.max()
         return [one for one in self.processes if one.resident.max() >= least] or [self.processes[0]]
 
@@ -70,11 +70,11 @@ class ProcessTree:
 def process_tree(
     traces: Sequence[Trace], *, progress: Callable[[int], None] | None = None
 ) -> ProcessTree:
-    """Return the processes of several traces, on the clock of the first.
+    """Return the processes of several traces, on the clock of the earliest process.
 
-    Without times (`record --times`) a trace's events are spread over the samples of its process.
-    The memory of a process counts up to its last event. `progress` is called with the number of
-    events done since its last call.
+    Without times (`record --times`), the events of a trace are spread over the samples of its
+    process. The memory of a process is counted until its last event. `progress` is called with the
+    number of events done since its last call.
     """
     begun = [_begun(trace.provenance) for trace in traces]
     first = min((each for each in begun if each is not None), default=0.0)
@@ -144,9 +144,9 @@ def _max(
     begins: float,
     ends: float,
 ) -> NDArray[np.float64]:
-    """Return the most of a value in the span before each moment, 0 outside of the process's life.
+    """Return the maximum of a value in the span before each moment; 0 outside the process's life.
 
-    The value holds from its own time to the next; the last one to the end.
+    A value holds from its own time until the next value; the last one holds until the end.
     """
     place = np.searchsorted(at, seconds, side="right") - 1
     held = np.where(place >= 0, values[np.maximum(place, 0)], 0.0)

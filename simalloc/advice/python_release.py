@@ -1,4 +1,4 @@
-"""Detection of Python programs, and of their release of Python."""
+"""Detection of Python programs and of their release of Python."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from simalloc.trace import EventSource
 
 _PYTHON: Final = re.compile(r"python\d*(?P<release>(?<=3)\.\d+)?")
-"""The file that a Python program is run by."""
+"""File name of the executable of a Python program."""
 
 _NEWEST: Final = "3.13"
-"""The release that a file name without a release stands for."""
+"""Release that is assumed if a file name contains none."""
 
 _SMALL: Final = 512
 """Maximum size in bytes of requests that Python's own allocator serves."""
@@ -26,7 +26,7 @@ _MOST_ARE_SMALL: Final = 0.75
 def python_of(source: EventSource) -> str:
     """Return the release of the Python whose small objects are in a trace, or "".
 
-    With Python's own allocator a recording has hardly any requests except for large blocks.
+    A recording with Python's own allocator contains almost only requests for large blocks.
     """
     program = _PYTHON.fullmatch(PurePath(str(source.provenance.get("executable", ""))).name)
     if program is None:

@@ -1,4 +1,4 @@
-"""The process itself, as it was when its trace was recorded."""
+"""Measurements and properties of the process that was recorded in a trace."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Recorded:
     """Measurements of a recorded process by the kernel: samples of resident and mapped bytes.
 
     `event` has the number of the event before each sample, and `time` the nanoseconds since the
-    start; all are int64. `allocator` served the program, in the release `version` (empty if
-    unknown); it is assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if
-    they are known. `built_in` names an allocator in the program itself, whose blocks the trace
-    lacks (empty if none was found). `cpu_seconds` is the CPU time of the process, if it is known.
-    `mappings` has a row for each call site that mapped memory directly (docs/trace-format.md).
-    `second_malloc` is another library that served the program beside malloc's (empty if none), and
-    `second_allocations` the number of its recorded allocations.
+    start; all four arrays are int64. `allocator` served the program, in the release `version`
+    (empty if unknown). It is assumed unless `is_named`. `kinds` has the resident bytes by kind of
+    memory, if known. `built_in` names an allocator in the program itself, whose blocks are missing
+    from the trace (empty if none was found). `cpu_seconds` is the CPU time of the process, or None
+    if unknown. `mappings` has a row for each call site that mapped memory directly
+    (docs/trace-format.md). `second_malloc` is another library that served the program besides
+    malloc's (empty if none), and `second_allocations` is the number of its recorded allocations.
     """
 
     allocator: str
@@ -56,7 +56,7 @@ class Recorded:
 
 
 def recorded(provenance: Mapping[str, Any]) -> Recorded:
-    """Return the process in a trace's provenance; glibc's malloc is the default."""
+    """Return the recorded process of a trace's provenance; glibc's malloc is the default."""
     samples = np.array(provenance.get("resident") or np.empty((0, 4)), np.int64).reshape(-1, 4)
     served = str(provenance.get("malloc", "glibc"))
     allocator, _, version = served.partition(" ")
@@ -83,9 +83,9 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
 
 
 def _largest(entries: object) -> dict[str, int]:
-    """Return the resident bytes by kind when they were most; what no recorder writes is left out.
+    """Return the resident bytes by kind at their maximum total, without malformed entries.
 
-    A look is a time and a mapping.
+    An entry consists of a time and a mapping.
     """
     looks = [
         {str(kind): size for kind, size in look[1].items() if type(size) is int}

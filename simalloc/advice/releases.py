@@ -17,26 +17,26 @@ _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
     "tcmalloc": {"": "libtcmalloc_minimal.so.4"},
     "mimalloc": {"2": "libmimalloc.so.2", "": "libmimalloc.so.3"},
 }
-"""Names of libraries, by the beginning of a release."""
+"""Names of libraries, by the beginning of a release; "" matches all others."""
 
 _SAID: Final = {
     "jemalloc": re.compile(rb"\b(5\.\d+\.\d+)-\d+-g[0-9a-f]"),
     "tcmalloc": re.compile(rb"\bgperftools (\d+\.\d+)"),
 }
-"""Patterns of a library's own release in its file."""
+"""Patterns of the release that a library's file contains."""
 
 _FOLDERS: Final = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib")
 
 
 def library_of(allocator: str, release: str) -> str:
-    """Return the name of the library of a malloc's release; empty: the newest."""
+    """Return the file name of the library for a malloc's release; "" is the newest release."""
     names = _LIBRARIES[allocator]
     return next(name for start, name in names.items() if release.startswith(start) or not start)
 
 
 @cache
 def installed_release(allocator: str) -> str:
-    """Return the release of a malloc that this system has, as far as its library tells, else ""."""
+    """Return the installed release of a malloc according to its library, or ""."""
     if allocator == GLIBC.name:
         return _glibc()
     if allocator not in _LIBRARIES:
@@ -53,7 +53,7 @@ def installed_release(allocator: str) -> str:
 
 
 def _glibc() -> str:
-    """Return the release of glibc that Python runs with; another C library's is of no use."""
+    """Return the release of glibc that Python runs with, or "" under another C library."""
     try:
         return (os.confstr("CS_GNU_LIBC_VERSION") or "").removeprefix("glibc ")
     except (ValueError, OSError):

@@ -1,4 +1,4 @@
-"""The sentences of a verdict: each is whole, and can be left out without changing the others."""
+"""The sentences of a verdict. Each can be omitted without a change of the others."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ MOSTLY_LIVE: Final = 0.9
 
 
 def spelled(number: float) -> str:
-    """Spell bytes as the table does: in MiB; below 10 KiB, which would be 0.0x MiB, in bytes."""
+    """Format bytes as in the table, in MiB; below 10 KiB, in bytes."""
     if abs(number) < 10 << 10:
         return f"{number:,.0f} bytes"
     return spell_mib(number)
 
 
 def live_at(setting: Setting, moment: Moment) -> float:
-    """Return the live bytes at a moment; over time it is the mean over the timeline."""
+    """Return the live bytes at a moment; for `MEAN`, the mean over the timeline."""
     run = setting.run
     line = run.timeline
     if moment is Moment.PEAK:
@@ -63,7 +63,7 @@ def share_of_process(share: Share | None) -> str:
 
 
 def _rest(share: Share) -> str:
-    """Return a sentence on the process's memory besides malloc's heap, if that is known."""
+    """Return a sentence on the process's memory besides malloc's heap, if it is known."""
     if share.files is None or share.other is None:
         return ""
     named = f", including {spelled(share.mapped)} that {share.mapped_by} mapped"
@@ -74,7 +74,7 @@ def _rest(share: Share) -> str:
 
 
 def no_setting_can_help(share: Share) -> str:
-    """Say that malloc's heap is too small a part of the process."""
+    """Return a refusal: malloc's heap is too small a part of the process."""
     part = f"{max(share.of_malloc, 0.001):.{0 if share.of_malloc >= 0.01 else 1}%}"
     return (
         f"No change recommended: malloc's heap is {part.replace('%', ' %')} of the process's peak "
@@ -84,7 +84,7 @@ def no_setting_can_help(share: Share) -> str:
 
 
 def built_in(allocator: str) -> str:
-    """Say that the trace lacks what an allocator inside the program served."""
+    """Return a refusal: blocks of an allocator inside the program are missing from the trace."""
     remedies = {GO: "", FREE_THREADED: " Record the program under a Python build with the GIL."}
     link = " To compare mallocs, link the program without this allocator and record it again."
     return (
@@ -94,7 +94,7 @@ def built_in(allocator: str) -> str:
 
 
 def two_mallocs(process: Recorded, allocations: int) -> str:
-    """Say that two mallocs served the program, which no model does."""
+    """Return a refusal: two mallocs served the program, and no model covers this."""
     other, first = (PurePath(one).name for one in (process.second_malloc, process.allocator))
     return (
         f"No verdict: {other} served {process.second_allocations:,} of the {allocations:,} "
@@ -105,7 +105,7 @@ def two_mallocs(process: Recorded, allocations: int) -> str:
 
 
 def unseen(size: float) -> str:
-    """Say that the process holds memory of an allocator that no recorded block explains."""
+    """Return a refusal: the process holds heap memory that no recorded block explains."""
     return (
         f"No verdict: {spelled(size)} of the process's memory from brk contain no recorded block. "
         f"Either an allocator that the recorder cannot see uses this memory, or the process "
@@ -114,7 +114,7 @@ def unseen(size: float) -> str:
 
 
 def too_small(events: int, live: int) -> str:
-    """Say that a trace has too little to judge by."""
+    """Return a refusal: the trace has too few events and bytes."""
     return (
         f"No verdict: the trace has only {counted(events, 'event')} and a live peak of "
         f"{spelled(live)}. If the program allocates more, the recording missed it."
@@ -142,7 +142,7 @@ def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
 
 
 def elsewhere(choice: Choice) -> str:
-    """Say at which moments the recommended setting changes nothing much."""
+    """Return a sentence on the moments at which the recommended setting changes little."""
     others = [moment.words for moment in Moment if moment not in choice.moments]
     if not others:
         return ""
@@ -183,7 +183,7 @@ def _change(now: Setting, setting: Setting, moment: Moment) -> str:
 
 
 def no_change(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
-    """Say that nothing is recommended, and how near the best alternative comes."""
+    """Return the decision against a change, with the saving of the best alternative."""
     return f"No change recommended: {_near(choice, settings, budget)}."
 
 
@@ -218,7 +218,7 @@ def _near(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
 
 
 def within_variation(choice: Choice) -> str:
-    """Say that what would be saved is no more than chance moves."""
+    """Return the decision against a change whose saving is within the run-to-run variation."""
     best = choice.best
     return (
         f"No change recommended: the saving of `{best.line}` is within the run-to-run variation of "
@@ -259,7 +259,7 @@ def cost(best: Setting) -> str:
 
 
 def _price(spent: Cost) -> str:
-    """Spell a cost: seconds, share, and components."""
+    """Format a cost: seconds, share, and components."""
     seconds, shares = max(spent.seconds, 0), ""
     if spent.of_seconds is not None:
         least, most = (100 * each / spent.of_seconds for each in (seconds, spent.max_seconds))
@@ -271,7 +271,7 @@ def _price(spent: Cost) -> str:
 
 
 def _more(number: int, what: str) -> str:
-    """Spell a difference of counts."""
+    """Format a difference of counts."""
     return f"{abs(number):,} {'fewer' if number < 0 else 'more'} {what}"
 
 
@@ -286,12 +286,12 @@ def beyond(setting: Setting, budget: float) -> str:
 
 
 def helped_words(setting: Setting) -> str:
-    """Spell the bytes that a setting holds at each moment."""
+    """Format the bytes that a setting holds at each moment."""
     return _listed([f"{spelled(setting.moments[moment])} {moment.words}" for moment in Moment])
 
 
 def refused(setting: Setting, now: Setting) -> str:
-    """Say why a setting that holds clearly less is not recommended."""
+    """Return the reason why a setting that holds clearly less is not recommended."""
     moments = helped(setting, now)
     at = moments[0] if moments else Moment.PEAK
     holds = f"{spelled(setting.moments[at])} {at.words}"
@@ -320,7 +320,7 @@ def refused(setting: Setting, now: Setting) -> str:
 
 
 def in_arenas(found: ThreadArenas) -> str:
-    """Return a sentence on the bytes in threads' arenas that are not live."""
+    """Return a sentence on the unused bytes in threads' arenas."""
     idle = (
         f" Of this memory, {spelled(found.idle_bytes)} is in {counted(found.idle, 'idle arena')}. "
         f"An idle arena has no request in the last tenth of the events."
@@ -334,7 +334,7 @@ def in_arenas(found: ThreadArenas) -> str:
 
 
 def variation(share: float | None, events: int) -> str:
-    """Return a sentence on the run-to-run variation of the present bytes."""
+    """Return a sentence on the run-to-run variation of the present memory."""
     if share is None:
         return f"Run-to-run variation was not estimated: the trace has more than {events:,} events."
     if share < 0.005:
@@ -343,7 +343,7 @@ def variation(share: float | None, events: int) -> str:
 
 
 def contention(best: Setting) -> str:
-    """Say that it is not known how often threads would wait."""
+    """Return a warning that the arena contention of the recommended setting is unknown."""
     if best.at_once is not None or best.run.threads == 1 or best.candidate.below == "mimalloc":
         return ""
     return (
@@ -353,7 +353,7 @@ def contention(best: Setting) -> str:
 
 
 def no_model(process: Recorded, now: Setting) -> str:
-    """Say that the malloc that served the program has no model, or is not known."""
+    """Return a sentence if the malloc that served the program has no model or is unknown."""
     name = now.candidate.name
     if not process.has_model:
         served = PurePath(process.allocator).name
@@ -367,14 +367,14 @@ def no_model(process: Recorded, now: Setting) -> str:
 
 
 def released(wanted: str, used: str, allocator: str) -> str:
-    """Say that the model is of another release than the one that served the program."""
+    """Return a sentence if the modelled release differs from the recorded one."""
     if not wanted:
         return ""
     return f"The program ran with {allocator} {wanted}; the nearest modelled release is {used}."
 
 
 def freed_remotely(found: RemoteFrees) -> str:
-    """Say that a sequential replay misses memory of mimalloc."""
+    """Return a warning that a sequential replay underestimates the memory of mimalloc."""
     rate = "" if found.per_second is None else f" ({found.per_second:,.0f} per second)"
     return (
         f"In {100 * found.share:.0f} % of the frees{rate}, a thread frees a block that another "
@@ -384,7 +384,7 @@ def freed_remotely(found: RemoteFrees) -> str:
 
 
 def left_out(candidates: Sequence[Candidate]) -> str:
-    """Return a sentence on candidates that a running process cannot change to; "" for none."""
+    """Return a sentence on candidates that a running process cannot change to, or ""."""
     others = dict.fromkeys(one.allocator for one in candidates if one.allocator != "glibc")
     fixed = [one.settings for one in candidates if one.allocator == "glibc"]
     said = [
@@ -397,10 +397,10 @@ def left_out(candidates: Sequence[Candidate]) -> str:
 
 
 def machine(assumed: Machine) -> str:
-    """Return a sentence on the assumed machine, if the trace does not have it."""
+    """Return a sentence on the machine and on the origin of its number of cores."""
     return assumed.text
 
 
 def _listed(parts: Sequence[str]) -> str:
-    """Join parts as a sentence does."""
+    """Join parts with commas and "and"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

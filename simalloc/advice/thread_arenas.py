@@ -18,17 +18,17 @@ from simalloc.trace import EventSource
 from simalloc.trace.events import Op, allocates
 
 _LAST: Final = 0.1
-"""An arena is idle if it has served no request among this share of the events, the last ones."""
+"""An arena is idle if it has no request in the last part of the events, of this share."""
 
 
 @dataclass(frozen=True)
 class ThreadArenas:
-    """The arenas but the main one; bytes are those that are resident and not live."""
+    """All arenas except the main one; bytes are resident but not live."""
 
     arenas: int
     bytes: int
     idle: int
-    """Number of arenas without a recent request: their threads have ended, or wait."""
+    """Number of arenas without a recent request, whose threads have ended or wait."""
     idle_bytes: int
 
 
@@ -39,7 +39,7 @@ def thread_arenas(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ThreadArenas:
-    """Replay a trace up to an event as in a run of the family ptmalloc and examine its arenas.
+    """Replay a trace up to an event as in a ptmalloc run, and examine the threads' arenas.
 
     `progress` is called with the number of events done since its last call.
     """
@@ -47,15 +47,15 @@ def thread_arenas(
     recent: set[int] = set()
     done = 0
     start = run.options.start
-    # One replay finds the arena of each object, another the resident bytes, which are slow to
-    # measure after each event.
+    # The first replay finds the arena of each object. A second one measures the resident bytes,
+    # because measuring them after each event is slow.
     with closing(Watched(Setting.of(source, run.policy, start=start)).seen()) as seen:
         while done <= event:
             events, sight = next(seen)
             events, region = events.part(0, event + 1 - done), sight.region[: event + 1 - done]
             asks = allocates(events.op)
             moves = asks | (events.op == Op.FREE)
-            arena[events.slot[moves]] = region[moves]  # of several events in a slot the last stays
+            arena[events.slot[moves]] = region[moves]  # keeps a slot's last event
             size[events.slot[moves]] = np.where(asks, events.size, 0)[moves]
             late = max(0, int((1 - _LAST) * event) - done)
             recent.update(np.unique(region[late:][asks[late:]]).tolist())

@@ -1,4 +1,4 @@
-"""The certainty of a saving: replays of a program with random changes."""
+"""The certainty of a saving, estimated by replays of perturbed traces."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from simalloc.trace import EventSource, Trace
 
 @dataclass(frozen=True)
 class Variation:
-    """Maximum variation in bytes of the present memory, and the minimum saving, by moment.
+    """Maximum variation of the present memory and minimum saving, in bytes by moment.
 
-    At the moment of most unused bytes the bytes that are not live vary; each replay has its own
-    event.
+    At `Moment.UNUSED`, only the change of unused bytes counts as variation, and each replay has its
+    own event.
     """
 
     moves: dict[Moment, float]
@@ -34,7 +34,7 @@ def variation(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Variation:
-    """Replay a trace as chance might have had it, under the setting in use and the best one.
+    """Replay perturbed variants of a trace under the present setting and the best one.
 
     `progress` is called with the number of events done since its last call.
     """
@@ -56,7 +56,7 @@ def variation(
 
 
 def _unused(trace: Trace, now: Setting, progress: Callable[[int], None] | None) -> int:
-    """Return an event after which about the most is resident that is not live."""
+    """Return the last event of the timeline interval with the most unused bytes."""
     (found,) = replay_marked([_replayed(trace, now)], [np.empty(0, np.int64)], progress)
     line = found.run.resident.timeline if found.run.resident else found.run.timeline
     if not len(line.heap_high):
@@ -66,7 +66,7 @@ def _unused(trace: Trace, now: Setting, progress: Callable[[int], None] | None) 
 
 
 def _live(trace: Trace, event: int) -> int:
-    """Return the live bytes after an event, 0 before the first."""
+    """Return the live bytes after an event, or 0 before the first event."""
     return int(trace.replayed.live[event]) if 0 <= event < len(trace) else 0
 
 
