@@ -1,20 +1,20 @@
-"""Replays a program's allocation trace under any placement policy.
+"""Replay of a program's allocation trace under any placement policy.
 
     import simalloc
 
     trace = simalloc.record(["python3", "-c", "print('hello')"])   # or read_trace("espresso")
     runs = simalloc.simulate_all(trace, "all")
-    runs.sorted("#4")                                             # which policy wastes least
+    runs.sorted("#4")                                             # least wasteful policies first
     simalloc.draw_heap_maps(trace, ["first-fit-lifo", "first-fit-ao"])
-    simalloc.explore(trace, ["first-fit-lifo", "first-fit-ao"])   # the same, to zoom and point at
+    simalloc.explore(trace, ["first-fit-lifo", "first-fit-ao"])   # interactive heap maps
 
-Everything below shows itself in a notebook, as a table or a picture. Modules are imported when
-something of them is first used, so that `import simalloc` is quick.
+In a notebook, every result is displayed as a table or a picture. A module is imported when one of
+its names is first used, so that `import simalloc` is quick.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing has it too, but __main__.py imports nothing before `main`
+TYPE_CHECKING = False  # not typing.TYPE_CHECKING: __main__.py imports nothing before `main`
 if TYPE_CHECKING:
     from typing import Any, Final
 
@@ -136,7 +136,7 @@ __all__ = [name for name in _HOME if not name.startswith("_")]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'simalloc' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - see above
+    from importlib import import_module  # noqa: PLC0415 - imports on first use
 
     try:
         value = getattr(import_module(f"simalloc.{_HOME[name]}"), name)

@@ -21,19 +21,19 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Kind:
-    """The values that an argument takes: `words` for a message, and the test."""
+    """The values that an argument accepts: a test, and `words` for a message."""
 
     words: str
     accepts: Callable[[Any], bool]
 
     def check(self, name: str, value: object) -> None:
-        """Raise `SimallocError` unless the argument `name` takes a value."""
+        """Raise `SimallocError` unless `value` is valid for the argument `name`."""
         if not self.accepts(value):
             raise SimallocError(f"{name} is {value!r}; it takes {self.words}")
 
 
 def optional(kind: Kind) -> Kind:
-    """Return a kind that also takes None."""
+    """Return a kind that also accepts None."""
     return Kind(f"{kind.words}, or None", lambda value: value is None or kind.accepts(value))
 
 
@@ -52,7 +52,7 @@ def number(low: float) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    """Return the kind of some words."""
+    """Return the kind of a text from a list."""
     known = ", ".join(words)
     return Kind(f"one of {known}", lambda value: isinstance(value, str) and value in words)
 
@@ -86,7 +86,7 @@ WINDOW: Final = Kind(
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that checks arguments by name, and `progress` if it is not named."""
+    """Return a decorator that checks the named arguments, and `progress` by default."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         described = signature(function)

@@ -1,4 +1,4 @@
-"""Arrays in .npz files of strangers: nothing that a file says of itself is believed."""
+"""Arrays from untrusted .npz files, with limits on sizes and types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from simalloc.memory import require_memory
 
 _COPIES: Final = 2
-"""The content of a member and the array made of it."""
+"""Number of copies in memory while an array is read: the member's content and the array."""
 ZIP_DAMAGE: Final = (
     zipfile.BadZipFile,
     EOFError,
@@ -34,11 +34,11 @@ def load_arrays(
     *,
     limit: int | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an .npz file that `kinds` names, each with its type and dimensions.
+    """Return the arrays that `kinds` names in an .npz file, each with its type and dimensions.
 
-    Raises `ValueError` if one is missing, damaged or of another kind, or longer than `limit` bytes,
-    `OSError` if the file cannot be read, and `SimallocError` if the arrays need more memory than
-    may be used.
+    Raises `ValueError` if an array is missing, damaged or of another kind, or if the arrays have
+    more than `limit` bytes. Raises `OSError` if the file cannot be read, and `SimallocError` if the
+    arrays need more memory than is permitted.
     """
     try:
         with zipfile.ZipFile(path) as archive:

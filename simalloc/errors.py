@@ -6,7 +6,7 @@ from os import PathLike
 
 
 class SimallocError(Exception):
-    """The input is wrong, not simalloc; the message says what, where and what to do."""
+    """The input is wrong; the message states the fault, its location and a remedy."""
 
 
 class PolicyError(SimallocError):
@@ -43,7 +43,7 @@ class TraceError(SimallocError):
     def at(
         self, path: str | PathLike[str], *, line: int | None = None, event: int | None = None
     ) -> TraceError:
-        """Return the same complaint with the place added."""
+        """Return the same error with a location."""
         return TraceError(
             self.reason,
             path=path,
@@ -87,7 +87,7 @@ class ResultsError(SimallocError):
 def _located(
     reason: str, path: str | PathLike[str] | None, line: int | None, event: int | None = None
 ) -> str:
-    """Return a complaint behind its place, as far as that is known."""
+    """Return a message after its location, as far as that is known."""
     where = [] if path is None else [str(path)]
     where += [f"line {line}"] if line is not None else []
     where += [f"event {event}"] if event is not None else []

@@ -1,4 +1,4 @@
-"""Optional packages, imported when something that needs them is first used."""
+"""Optional packages, imported when they are first needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simalloc.errors import SimallocError
 
 
 def pandas() -> Any:
-    """Return pandas; raises `SimallocError`, with the command to install it, if it is missing."""
+    """Return pandas. Raises `SimallocError`, with the command to install it, if it is missing."""
     try:
         import pandas as pd  # noqa: PLC0415 - an extra
     except ImportError as error:

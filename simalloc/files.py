@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def legible(name: str) -> str:
-    """Return a file's name with a mark for every byte of it that is not UTF-8."""
+    """Return a file's name with each byte that is not UTF-8 replaced by a mark."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
@@ -30,8 +30,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     The temporary file is located beside its target. If the block fails, the temporary file is
     removed and the target stays unchanged. A symbolic link stays, and its target is replaced; a
     link that another user made in a folder such as /tmp is refused. A pipe or a terminal is written
-    directly. With `private`, only the owner may read or write the
-    file.
+    directly. With `private`, only the owner may read or write the file.
     """
     try:
         with _written(path, 0o600 if private else 0o666) as stream:
@@ -83,7 +82,10 @@ def _end_of_links(path: Path) -> Path:
 
 
 def is_same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Return whether two paths lead to one file, also through links; False if a file is missing."""
+    """Return whether two paths lead to the same file, also through links.
+
+    The result is False if a file is missing.
+    """
     try:
         return Path(one).samefile(other)
     except FileNotFoundError:
@@ -91,17 +93,17 @@ def is_same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
 
 
 def keep_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]]) -> None:
-    """Raise an `OSError` if to write `target` would replace one of the files that are read."""
+    """Raise an `OSError` if writing `target` would replace a file that is read."""
     if any(is_same(target, source) for source in sources):
         reason = "it is read here, and writing it would replace it: give the output another name"
         raise FileExistsError(errno.EEXIST, reason, os.fspath(target))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return a text that somebody has written, of at most `MAX_TEXT` bytes.
+    """Return the text of a file of at most `MAX_TEXT` bytes.
 
-    Raises `OSError` if it is longer, as a device may be without end, and `UnicodeDecodeError` if it
-    is not in UTF-8.
+    Raises `OSError` if it is longer, because a device may be endless. Raises `UnicodeDecodeError`
+    if it is not in UTF-8.
     """
     with Path(path).open("rb") as stream:
         text = stream.read(MAX_TEXT + 1)
@@ -113,7 +115,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Make an error of the system name `path`, which the user knows, and not what stands for it."""
+    """Replace the file name in an `OSError` by `path`, the name that the user knows."""
     try:
         yield
     except OSError as error:
@@ -124,7 +126,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 def copy_files(source: Path, names: Iterable[str], folder: Path) -> list[Path]:
     """Copy files into a folder, which is created if it does not exist.
 
-    Returns their new paths. Files of the same name are replaced. Raises `OSError` if the folder
+    Return their new paths. Files of the same name are replaced. Raises `OSError` if the folder
     cannot be made or written to.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,12 +12,12 @@ def core_count() -> int:
 
 
 def memory_bytes() -> int:
-    """Return the bytes of memory that the machine has."""
+    """Return the size of the machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def circumstances() -> dict[str, int | float | str]:
-    """Return the circumstances of this machine that allocators depend on, as far as they are known.
+    """Return the properties of this machine that allocators depend on, without unknown ones.
 
     `cores` is the number of cores that this process may use, `page` the page size in bytes, `thp`
     the mode of transparent huge pages, `overcommit` the mode of `vm.overcommit_memory`, and
@@ -39,7 +39,7 @@ def circumstances() -> dict[str, int | float | str]:
 
 
 def system_text(path: str | Path) -> str:
-    """Return the text of a file of the kernel, or "" if it cannot be read."""
+    """Return the text of a kernel file, or "" if it cannot be read."""
     try:
         return Path(path).read_text(errors="replace")
     except OSError:

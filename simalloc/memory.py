@@ -1,4 +1,4 @@
-"""The memory that may be used here, and the refusal of work that needs more.
+"""The memory that this process may use, and the refusal of work that needs more.
 
 Callers estimate the bytes that their work adds to this process or to a child, and call
 `require_memory` before the work begins.
@@ -18,32 +18,32 @@ from simalloc.machine import system_text
 from simalloc.sizes import parse_size, spell_bytes
 
 VARIABLE: Final = "SIMALLOC_MEMORY"
-"""An environment variable: the bytes that may be used, such as 8G, in place of those measured."""
+"""Environment variable for the permitted bytes, such as 8G, instead of the measured ones."""
 
 SMALL: Final = 64 << 20
-"""Smaller needs are neither compared with the free memory nor stated."""
+"""Smaller needs are neither compared with the free memory nor reported."""
 STATED: Final = 1 << 30
-"""Needs from this on are stated before the work begins."""
+"""Needs of at least this many bytes are reported before the work begins."""
 
 _KEPT_FREE: Final = 0.1
-"""Share of the free memory that is left to the rest of the machine."""
+"""Share of the free memory that remains for other processes."""
 _state: Callable[[str], None] = lambda _: None  # noqa: E731 - the command line sets another
 _stated: Final[set[str]] = set()
-"""Sentences that were stated; many replays in a row may need the same."""
+"""Sentences already reported; many successive replays may need the same memory."""
 
 
 def state_needs_by(state: Callable[[str], None]) -> None:
-    """Have each need of at least `STATED` bytes reported by a function of one sentence."""
-    global _state  # noqa: PLW0603 - one process has one place for messages
+    """Set the function that reports each need of at least `STATED` bytes, as a sentence."""
+    global _state  # noqa: PLW0603 - a process has one output of messages
     _state = state
 
 
 def require_memory(
     needed: int, what: str, remedy: str = "Replay fewer policies at once or a part of the trace"
 ) -> None:
-    """Raise `SimallocError` if `needed` bytes may not be used here.
+    """Raise `SimallocError` if `needed` bytes are not permitted.
 
-    `what` begins the first sentence, and `remedy` the second.
+    `what` is the subject of the first sentence of the message, and `remedy` begins the second.
     """
     if needed < SMALL:
         return
@@ -61,12 +61,13 @@ def require_memory(
 
 
 def room() -> int | None:
-    """Return the bytes that may be made resident; None where the system does not tell.
+    """Return the bytes that may become resident, or None if the system does not report them.
 
-    That is nine tenths of the least of what the kernel says is available, what the control groups
-    of this process leave and what its own limit of addresses leaves (MemAvailable of proc(5);
-    memory.max and memory.current of the kernel's cgroup-v2 documentation; RLIMIT_AS of
-    getrlimit(2)). The environment variable `SIMALLOC_MEMORY` overrides all of them.
+    The result is nine tenths of the minimum of three limits: the memory that the kernel reports as
+    available, the remaining memory of this process's control groups, and the rest of its own limit
+    of addresses (MemAvailable of proc(5); memory.max and memory.current of the kernel's cgroup-v2
+    documentation; RLIMIT_AS of getrlimit(2)). The environment variable `SIMALLOC_MEMORY` overrides
+    all of them.
     """
     if given := os.environ.get(VARIABLE):
         return _given(given)

@@ -1,10 +1,10 @@
-"""Numbers and kinds of things, as messages say them."""
+"""Numbers with nouns, and kinds of objects, for messages."""
 
 from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: `1 event`, `2,000 events`; `many` for an irregular plural."""
+    """Return a number with its noun: `1 event`, `2,000 events`; `many` is an irregular plural."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 

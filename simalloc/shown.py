@@ -1,8 +1,8 @@
-"""Base classes of objects that show themselves in notebooks.
+"""Base classes of objects that are displayed in notebooks.
 
-Traces, policies and runs do not depend on tables and pictures, which are located in higher layers.
-Only this module imports upwards, at the moment when an object is shown: `simalloc.report.looks` has
-a table or a picture for each kind of object.
+Traces, policies and runs do not depend on tables and pictures, which belong to higher layers. Only
+this module imports upwards, when an object is displayed: `simalloc.report.looks` has a table or a
+picture for each kind of object.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LOOKS: Final = "simalloc.report.looks"
 
 
 class ShownAsTable:
-    """Shows itself as tables: in a notebook, and as text where it is printed."""
+    """An object that is displayed as tables: HTML in a notebook, text where it is printed."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class ShownAsTable:
 
 
 class ShownAsSteps:
-    """Shows itself with a slider in a notebook, and as text where it is printed."""
+    """An object that is displayed with a slider in a notebook, and printed as text."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class ShownAsSteps:
 
 
 class ShownAsPicture:
-    """Shows itself as a picture, or as text where matplotlib is not installed."""
+    """An object that is displayed as a picture, or as text if matplotlib is not installed."""
 
     __slots__ = ()
 

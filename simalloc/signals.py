@@ -1,4 +1,4 @@
-"""The names of signals in messages."""
+"""Names of signals for messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, or `signal N`: most real-time signals have only a number."""
+    """Return the name of a signal, or `signal N`, because most real-time signals are unnamed."""
     try:
         return signal.Signals(number).name
     except ValueError:

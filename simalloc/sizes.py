@@ -1,4 +1,4 @@
-"""Sizes in bytes as text: as people write them (`64K`), and as people read them (`1.5 KiB`)."""
+"""Sizes in bytes as text: input such as `64K`, and output such as `1.5 KiB`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FACTORS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes that text such as `4096`, `64K` or `1M` stands for; K is 1024.
+    """Return the bytes of a text such as `4096`, `64K` or `1M`; K is 1024.
 
     Raises `SimallocError` for other text.
     """
@@ -35,7 +35,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Spell a size as `parse_size` reads it, as short as it is exact."""
+    """Format a size as `parse_size` reads it, exact and as short as possible."""
     for letter in "TGMK":
         if size and size % FACTORS[letter] == 0:
             return f"{size // FACTORS[letter]}{letter}"
@@ -43,7 +43,7 @@ def format_size(size: int) -> str:
 
 
 def spell_bytes(size: float) -> str:
-    """Spell bytes in the largest unit that they reach: 1536 is 1.5 KiB."""
+    """Format bytes in the largest unit with a value of at least 1: 1536 is `1.5 KiB`."""
     unit, name = next((pair for pair in BYTE_UNITS if abs(size) >= pair[0]), BYTE_UNITS[-1])
     value = size / unit
     return (
@@ -52,5 +52,5 @@ def spell_bytes(size: float) -> str:
 
 
 def spell_mib(size: float) -> str:
-    """Spell bytes in MiB: two digits behind the point below 100 MiB, else one."""
+    """Format bytes in MiB, with two decimals below 100 MiB and one decimal above."""
     return f"{size / (1 << 20):,.{2 if abs(size) < 100 << 20 else 1}f} MiB"

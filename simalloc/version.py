@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 __version__: Final = version("simalloc")
-"""The release; `code_version` also tells what can change results."""
+"""The release. `code_version` also identifies the code that determines results."""
 
 _DECIDING: Final = ("bound", "c", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
@@ -19,23 +19,21 @@ _PACKAGE: Final = Path(__file__).parent
 
 _FAMILIES: Final = "heap/core/families/"
 _BY_MODULE: Final = ("policy/families/", "policy/catalogue/")
-"""Folders in which each module decides the results of some families only, except `_FOR_ALL`."""
+"""Folders in which each module affects some families only, except the files in `_FOR_ALL`."""
 _FOR_ALL: Final = ("policy/families/__init__.py", "policy/families/base.py",
                    "policy/catalogue/__init__.py")  # fmt: skip
 
 
 @cache
 def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
-    """Return the release and a digest of the sources that decide a result: `0.1.0+3f2a91c4d5e6`.
+    """Return the release and a digest of the sources that determine a result: `0.1.0+3f2a91c4d5e6`.
 
-    Two installations of the same version give the same results. The digest covers the packages
+    Two installations with the same version produce the same results. The digest covers the packages
     `bound`, `heap` (without the reference engine and the real allocators), `measure`, `policy` and
-    `c`, whose sums are part of the measures. C sources are installed with them.
-
-    `core` is the core's name of a family. With it, the digest covers only the shared part, the
-    family's own files (in a folder of its name, or with names that begin with it), and the named
-    `modules` of the descriptions and the catalogue. Therefore the digest does not depend on the
-    code of other families.
+    `c`, whose sums are part of the measures. C sources are installed with them. `core` is the
+    core's name of a family. With it, the digest covers only the shared part, the family's own files
+    (in a folder of its name, or with names that begin with it), and the named `modules` of the
+    descriptions and the catalogue. The digest then does not depend on the code of other families.
     """
     digest = hashlib.sha256()
     for name in _sources(core, modules):
@@ -72,12 +70,12 @@ def _sources(core: str | None, modules: tuple[str, ...]) -> list[str]:
 
 
 def _families() -> set[str]:
-    """Return the core's families: the lines of a list are ONCE(list_fit) and the like."""
+    """Return the core's families: each line of the list has the form ONCE(list_fit)."""
     listed = (_PACKAGE / _FAMILIES / "all.h").read_text("utf-8").split()
     return {line.partition("(")[2].rstrip(")") for line in listed}
 
 
 def _owner(name: str, families: set[str]) -> str:
-    """Return the family whose name a C file's or its folder's begins with; empty if none does."""
+    """Return the family whose name begins the name of a C file or of its folder, or ""."""
     stem = Path(name.removeprefix(_FAMILIES)).parts[0].partition(".")[0]
     return max((one for one in families if f"{stem}_".startswith(f"{one}_")), key=len, default="")

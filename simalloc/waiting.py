@@ -1,4 +1,4 @@
-"""Waits of the main thread, which Ctrl-C ends."""
+"""Waits of the main thread that Ctrl-C can end."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LOOK_SECONDS: Final = 0.1
-"""Seconds after which the main thread checks again whether its wait is over.
+"""Maximum seconds before the main thread checks again whether its wait is over.
 
-Ctrl-C interrupts a wait. A signal that arrives just before a wait, or in another thread, is noticed
+Ctrl-C interrupts a wait. A signal that arrives just before a wait, or in another thread, is handled
 only after the wait, which may take hours without this limit.
 """
 
 
 def completed(futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
-    """Yield futures as they are done.
+    """Yield futures as they complete.
 
-    Nothing is held meanwhile that a Ctrl-C could leave locked: a future that is waited for with the
-    standard library's `wait` needs the lock of its waiter to end.
+    Ctrl-C can interrupt this function without leaving a lock held. The standard library's `wait`
+    would need the lock of its waiter, which an interrupt could leave held.
     """
     done: SimpleQueue[Future[Any]] = SimpleQueue()
     left = 0
