@@ -1,4 +1,4 @@
-"""The worst that a program can do to a policy, by looking at where it puts things."""
+"""Adversarial programs, which observe the addresses that a policy assigns and choose by them."""
 
 from simalloc.adversary.catalogue import ADVERSARIES, attack, played
 from simalloc.adversary.game import Game

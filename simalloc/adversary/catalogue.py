@@ -1,4 +1,4 @@
-"""The adversaries by name; `simalloc.bound.proven` has the proven worst cases."""
+"""The adversaries by name. `simalloc.bound.proven` has the proven worst cases."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ LARGEST: Final = 1 << 16
 
 
 def rows(game: Game, live: int, largest: int) -> None:
-    """Play rows of gaps up to `largest` - 1 bytes.
+    """Play rows of gaps of up to `largest` - 1 bytes.
 
-    A row of gaps of i costs (live - closed) / (i + 1) objects of 1, which stay, and raises the heap
-    by live - closed. From `largest` / e on the sum of that is most: 0.37 times live times largest.
+    Let closed be the live bytes before a row. A row of gaps of i bytes has (live - closed) / (i +
+    1) objects of 1 byte, which stay live, and raises the heap by live - closed. The sum over all
+    rows is highest if the first gap has `largest` / e bytes: 0.37 times live times largest.
     """
     number = 0
     for gap in range(max(2, round(largest / e)), largest):
@@ -41,7 +42,7 @@ def rows(game: Game, live: int, largest: int) -> None:
 
 
 class Adversary(NamedTuple):
-    """An adversary: its description, and its function, which plays up to `live` and `largest`."""
+    """An adversary: a description, and a function of a game, `live` and `largest`."""
 
     description: str
     play: Callable[[Game, int, int], None]
@@ -65,10 +66,10 @@ def attack(
     engine: str = "core",
     progress: Callable[[int], None] | None = None,
 ) -> Trace:
-    """Return the trace of an adversary that played against a policy, as `played` does.
+    """Return the trace of an adversary that played against a policy.
 
-    The trace's provenance states the size of the policy's heap, and the trace can be run under
-    every policy.
+    The parameters are documented in `played`. The trace's provenance states the size of the
+    policy's heap, and the trace can be run under every policy.
     """
     game = played(
         name, policy, live=live, largest=largest, scale=scale, engine=engine, progress=progress
@@ -99,9 +100,10 @@ def played(
 ) -> Game:
     """Return the game that an adversary played against a policy.
 
-    At most `live` bytes are live, in objects of 1 to `largest` bytes, a power of two. The policy
-    sees them times `scale`. Raises `SimallocError` for an adversary that there is not, and for
-    sizes that it cannot play.
+    At most `live` bytes are live, in objects of 1 to `largest` bytes; `largest` is a power of two.
+    The policy sees sizes multiplied by `scale`. `engine` is "core" or "reference". `progress` is
+    called with the number of events done since its last call. Raises `SimallocError` for an unknown
+    adversary or an invalid size.
     """
     if name not in ADVERSARIES:
         raise SimallocError(f"unknown adversary {name!r}; choose one of {', '.join(ADVERSARIES)}")

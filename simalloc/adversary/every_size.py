@@ -1,11 +1,12 @@
-"""The adversary of first fit: every size in turn, over gaps that are one byte too small.
+"""The adversary of first fit: every size in turn, with gaps that are one byte too small.
 
 Robson 1977, "Worst case fragmentation of first fit and best fit storage allocation strategies",
-gives first fit a worst case of about M log2(n) bytes for M live bytes in objects of 1 to n bytes.
-The sequence is ours. No gap ever holds the next request, so each request raises the heap under
-every policy. Objects of k bytes are adjacent at first. Every second object is freed before the
-first request of k + 1 bytes, and every second one of the rest before the first of 3 k + 1, of 7 k +
-1 and so on, which is when the gap that this makes is too small for the requests.
+proves a worst case of about M log2(n) bytes for first fit with M live bytes in objects of 1 to n
+bytes. The sequence is ours. No gap ever holds the next request; each request therefore raises the
+heap under every policy. Objects of k bytes are adjacent at first. Before the first request of k + 1
+bytes, every second object is freed. Before the first request of 3 k + 1 bytes, every second
+remaining object is freed, then again before 7 k + 1 and so on. At these moments the resulting gaps
+are too small for the requests.
 
 The growth follows from the share c of a placed byte that stays live, summed over all later sizes s
 with weight ds / s. The heap grows as M ln(n) / c. Here c is ln(3) / 2 + ln(7 / 3) / 4 + ln(15 / 7)
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def every_size(game: Game, live: int, largest: int) -> None:
-    """Play one phase for each size up to `largest`: thin out, then allocate what `live` allows."""
+    """Play one phase for each size to `largest`: free objects, then allocate up to `live` bytes."""
     placed = game.allocate(np.ones(live, np.int64))
     for size in range(2, largest + 1):
         placed = _thinned(game, placed, size)
@@ -35,7 +36,7 @@ def every_size(game: Game, live: int, largest: int) -> None:
 
 
 def _thinned(game: Game, placed: Placed, size: int) -> Placed:
-    """Free objects as long as that leaves no gap of `size` bytes, and return the others."""
+    """Free objects while no gap of `size` bytes results, and return the remaining objects."""
     placed = placed.by_address()
     while True:
         alone = spare(placed, size)
@@ -46,10 +47,10 @@ def _thinned(game: Game, placed: Placed, size: int) -> Placed:
 
 
 def spare(placed: Placed, size: int) -> NDArray[np.bool_]:
-    """Return a mask of the objects, by address, to free without leaving a gap of `size` bytes.
+    """Return a mask of the objects, by address, to free without a gap of `size` bytes.
 
     In a run of neighbours that could each be freed alone, the first, the third and so on are freed.
-    The last object stays, because the space behind it is the end of the heap and not a gap.
+    The last object stays, because the space above it is the end of the heap and not a gap.
     """
     end = placed.address + placed.size
     before = np.concatenate((np.zeros(1, np.int64), end[:-2]))

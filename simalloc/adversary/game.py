@@ -1,4 +1,4 @@
-"""A program that sees the addresses it gets: events are carried out as they are made up."""
+"""A program that observes addresses: each event is replayed as soon as it is chosen."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from simalloc.trace.shapes import empty_spans
 
 _NOTHING: Final = Trace.from_events([], [], [], name="adversary")
 _EVENTS: Final = 1 << 40
-"""More than a game has."""
+"""Upper bound of the number of events in a game."""
 
 
 class Placed(NamedTuple):
-    """Objects with their sizes (bytes) and where the policy put them; int64 arrays."""
+    """Objects with their sizes (bytes) and addresses; int64 arrays."""
 
     number: NDArray[np.int64]
     size: NDArray[np.int64]
     address: NDArray[np.int64]
 
     def where(self, chosen: NDArray[np.bool_]) -> Placed:
-        """Return the chosen ones."""
+        """Return the chosen objects."""
         return Placed(*(column[chosen] for column in self))
 
     def by_address(self) -> Placed:
-        """Return these in order of address."""
+        """Return the objects in ascending order of address."""
         order = np.argsort(self.address, kind="stable")
         return Placed(*(column[order] for column in self))
 
     def with_more(self, more: Placed) -> Placed:
-        """Return these and others."""
+        """Return these objects followed by others."""
         return Placed(*(np.concatenate(both) for both in zip(self, more, strict=True)))
 
 
 class Game:
-    """A heap under a policy, and the events that a program has made up for it so far.
+    """A heap under a policy, and the events that a program has chosen for it so far.
 
-    Sizes and addresses are the program's bytes; the policy sees them times `scale`. `engine` is as
-    for `simulate`.
+    Sizes and addresses are the program's bytes; the policy sees them multiplied by `scale`.
+    `engine` has the same meaning as in `simulate`.
     """
 
     def __init__(
@@ -72,24 +72,24 @@ class Game:
 
     @property
     def peak_heap_bytes(self) -> float:
-        """The most bytes that the heap has had after an event."""
+        """Maximum size of the heap after an event, in bytes."""
         return self._heap.peak / self.setting.scale
 
     def allocate(self, size: NDArray[np.int64]) -> Placed:
-        """Allocate an object of each size in turn, and return where they are."""
+        """Allocate an object of each size in turn, and return the objects with their addresses."""
         number = np.arange(self._objects, self._objects + len(size))
         address = self.play(np.full(len(size), Op.MALLOC, np.uint8), number, size)
         return Placed(number, size, address)
 
     def free(self, placed: Placed) -> None:
-        """Free objects, in their order."""
+        """Free objects in their order."""
         nothing = np.zeros(len(placed.number), np.int64)
         self.play(np.full(len(nothing), Op.FREE, np.uint8), placed.number, nothing)
 
     def play(
         self, op: NDArray[np.uint8], number: NDArray[np.int64], size: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Carry out events and return the addresses, -1 for a free.
+        """Replay events and return the addresses, -1 for a free.
 
         New objects have the next numbers, in the order of their allocations.
         """
@@ -123,7 +123,7 @@ class Game:
 
 
 class _Core:
-    """The heap in C."""
+    """The heap of the C core."""
 
     def __init__(self, setting: Setting) -> None:
         self._simulation = setting.simulation(events=_EVENTS)
@@ -141,7 +141,7 @@ class _Plain:
 
     def __init__(self, setting: Setting) -> None:
         from simalloc.heap.reference.heap import Request  # noqa: PLC0415 - rarely needed
-        from simalloc.heap.reference.replay import Objects  # noqa: PLC0415 - the same
+        from simalloc.heap.reference.replay import Objects  # noqa: PLC0415 - rarely needed
 
         self._objects = Objects(setting)
         self._objects.heap.trace = _NOTHING

@@ -1,8 +1,8 @@
-"""Robson's adversary, which makes every policy need about M (log2 n) / 2 bytes for M live bytes.
+"""Robson's adversary: every policy needs about M (log2 n) / 2 bytes for M live bytes.
 
-Robson 1974, "Bounds for some functions concerning dynamic storage allocation". In the terms of
-Cohen & Petrank 2013, "Limitations of partial compaction", an object is f-occupying in phase i if it
-covers an address that is f modulo 2^i. All other objects are freed, so no gap holds an object of
+Source: Robson 1974, "Bounds for some functions concerning dynamic storage allocation". In the terms
+of Cohen & Petrank 2013, "Limitations of partial compaction", an object is f-occupying in phase i if
+it covers an address that is f modulo 2^i. All other objects are freed, so no gap holds an object of
 2^i bytes.
 """
 
@@ -33,16 +33,17 @@ def occupying(placed: Placed, offset: int, step: int) -> NDArray[np.bool_]:
 
 
 def _left(placed: Placed, offset: int, step: int) -> int:
-    """Return the bytes that the occupying objects keep from objects of `step` bytes."""
+    """Return the bytes that the occupying objects make unusable for objects of `step` bytes."""
     kept = placed.size[occupying(placed, offset, step)]
     return int((step - kept).sum())
 
 
 def against_buddies(game: Game, live: int, largest: int) -> None:
-    """Do the same to a binary buddy, whose blocks need no offset, with requests just too large.
+    """Play the same method against a binary buddy, with requests just above powers of two.
 
-    A request of 2^(i-1) + 1 takes a block of 2^i. Of the objects in each aligned block of 2^i the
-    smallest is kept. Knowlton 1965 has the blocks; the bound is Robson's kind of argument.
+    The blocks of a buddy are aligned and need no offset. A request of 2^(i-1) + 1 bytes occupies a
+    block of 2^i bytes. In each aligned block of 2^i bytes, the smallest object is kept. The blocks
+    are described by Knowlton 1965; the bound follows from an argument like Robson's.
     """
     placed = game.allocate(np.ones(live, np.int64))
     step = 2
@@ -60,7 +61,7 @@ def against_buddies(game: Game, live: int, largest: int) -> None:
 def _next_phase(
     game: Game, placed: Placed, keep: NDArray[np.bool_], live: int, size: int
 ) -> Placed:
-    """Free all other objects, and allocate objects of a size until `live` bytes are live."""
+    """Free all other objects, and allocate objects of `size` bytes until `live` bytes are live."""
     game.free(placed.where(~keep))
     return placed.where(keep).with_more(
         game.allocate(np.full((live - game.live) // size, size, np.int64))

@@ -1,4 +1,4 @@
-"""Fixed pools: the smallest size that serves every request, and how safe it is."""
+"""Fixed pools: the smallest size that serves every request, and its safety margin."""
 
 from simalloc.pool.answer import Answer, answer, curve
 from simalloc.pool.block_pools import BlockPools, block_pools

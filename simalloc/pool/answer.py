@@ -1,4 +1,4 @@
-"""Will it ever fail? The smallest pool, the larger sizes that fail, and the safe size."""
+"""The smallest pool, the larger sizes that fail, and the safe size."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from simalloc.pool.trial import PoolTrial
 from simalloc.trace import Trace
 
 LARGEST: Final = 64
-"""Pools are searched up to the peak of live bytes times this."""
+"""Pools are searched up to this multiple of the peak of live bytes."""
 MAX_LIVE: Final = (1 << 40) // LARGEST
-"""A pool of `LARGEST` times as many bytes is the largest that the parameter `capacity` takes."""
+"""Maximum peak of live bytes: `LARGEST` times as many bytes is the maximum of `capacity`."""
 _ROOMY: Final = 1 << 24
 
 
@@ -28,11 +28,12 @@ _ROOMY: Final = 1 << 24
 class Answer:
     """The pools that serve some traces under one policy; all sizes are bytes.
 
-    `sizes` has the smallest pool and the larger ones that fail; None: no pool up to `searched_to`
-    serves every request. `high_water` is the highest mark that blocks reached in a pool with ample
-    room, and `high_water_works` says whether a pool of that size serves every request. In a pool of
-    the safe size, `largest_free` is the largest free block at the moment when it is smallest, and
-    `steps` is the number of blocks or lists that the longest search visits.
+    `sizes` contains the smallest pool and the larger ones that fail, or None if no pool up to
+    `searched_to` serves every request. `high_water` is the highest end of a block in an ample pool,
+    and `high_water_works` is true if a pool of that size serves every request. The last two figures
+    are for a pool of the safe size, or None without such a pool. `largest_free` is the minimum over
+    time of the largest free block. `steps` is the number of blocks or lists that the longest search
+    visits.
     """
 
     traces: tuple[str, ...]
@@ -48,7 +49,7 @@ class Answer:
 
     @property
     def trace(self) -> str:
-        """The names of the traces."""
+        """Names of the traces, separated by commas."""
         return ", ".join(self.traces)
 
 
@@ -57,14 +58,14 @@ def answer(
 ) -> Answer:
     """Return the pools that serve some traces under one policy.
 
-    `advance` is called with the share of the work that was done since its last call.
+    `advance` is called with the share of the work done since its last call.
 
     Raises
     ------
     PolicyError
         If the policy has no `capacity`.
     SimallocError
-        If more is live than pools are searched for.
+        If the peak of live bytes exceeds `MAX_LIVE`.
     """
     trial = PoolTrial.of(policy, traces)
     if trial.peak_live > MAX_LIVE:
@@ -100,9 +101,10 @@ def answer(
 
 
 def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[list[int], list[int]]:
-    """Return sizes of a pool, and how many requests are refused at each to a program that goes on.
+    """Return pool sizes, and the number of requests refused at each.
 
-    The sizes go from the peak of live bytes to a little above the safe size.
+    The program continues after a refusal. The sizes range from the peak of live bytes to 1.1 times
+    the safe size.
     """
     trial = PoolTrial.of(found.policy, traces)
     low = trial.low
@@ -116,7 +118,7 @@ def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[lis
 
 
 def _refused(trace: Trace, policy: Policy) -> int:
-    """Return the number of requests refused to a program that goes on."""
+    """Return the number of refused requests; the program continues after a refusal."""
     setting = Setting.of(trace, policy, on_refusal="go-on")
     simulation = setting.simulation()
     replay_all(simulation, setting)
@@ -128,13 +130,13 @@ def _run(trace: Trace, policy: Policy, *, largest_free: bool = False) -> Run:
 
 
 def _high_water(trial: PoolTrial) -> int:
-    """Return the highest mark of a run with ample room: 16 MiB, or 64 times the peak if more."""
+    """Return the high-water mark in an ample pool: 16 MiB, or 64 times the peak if that is more."""
     policy = trial.with_capacity(max(_ROOMY, LARGEST * trial.peak_live))
     return int(max((_run(trace, policy).peak_heap_bytes for trace in trial.traces), default=0))
 
 
 def _min_largest_free(runs: Sequence[Run]) -> int | None:
-    """Return the smallest size that the largest free block of any run had."""
+    """Return the minimum over time and runs of the largest free block, in bytes."""
     measured = [run.largest_free for run in runs if run.largest_free is not None]
     return min((int(each.min_bytes) for each in measured), default=None)
 

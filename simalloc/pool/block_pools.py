@@ -1,12 +1,11 @@
-"""Pools of fixed-size blocks: the sizes and counts that take the least memory.
+"""Pools of fixed-size blocks: the sizes and counts that need the least memory.
 
-A request goes to the pool with the smallest blocks that hold it, and to the heap if none does. A
-pool has as many blocks as are ever live at once, so it never refuses a request and cannot fragment.
-The sizes are chosen by dynamic programming over the sizes of the trace: `cost(i, j)`, a pool for
-the sizes after the i-th up to the j-th, is the j-th size times the peak number of live objects of
-these sizes. Requests
-larger than the largest block go to the heap, and count with the peak of their live bytes times what
-a live byte costs in the heap.
+The pool with the smallest sufficient blocks serves a request. The heap serves requests that are
+larger than the largest block. A pool has as many blocks as are ever live at once; it therefore
+never refuses a request and cannot fragment. The sizes are chosen by dynamic programming over the
+sizes of the trace. `cost(i, j)`, a pool for the sizes after the i-th up to the j-th, is the j-th
+size times the peak number of live objects of these sizes. The heap counts with the peak of its live
+bytes times the heap's cost of a live byte.
 """
 
 from __future__ import annotations
@@ -22,33 +21,33 @@ from simalloc.trace import Op, Trace
 from simalloc.trace.lives import lives_of
 
 ALIGNMENT: Final = 4
-"""The bytes that a block's size is a multiple of, by default."""
+"""Default alignment of block sizes in bytes."""
 
 _REQUESTS: Final = frozenset({Op.MALLOC, Op.CALLOC, Op.REALLOC})
 
 MAX_SIZES: Final = 256
-"""Of more different sizes, the rarest are rounded up to the next one that is kept."""
+"""Maximum number of different sizes. Rarer sizes are rounded up to the next kept size."""
 
 
 @dataclass(frozen=True)
 class BlockPool:
-    """`count` blocks of `size` bytes; `used` of them are live at once at most."""
+    """A pool of `count` blocks of `size` bytes."""
 
     size: int
     count: int
 
     @property
     def total(self) -> int:
-        """The bytes of all blocks."""
+        """Bytes of all blocks."""
         return self.size * self.count
 
 
 @dataclass(frozen=True)
 class BlockPools:
-    """The pools of fixed-size blocks with the lowest total memory, in the order of their sizes.
+    """The pools of fixed-size blocks with the lowest total memory, in ascending order of size.
 
-    `rest_bytes` is the peak of the live bytes outside of the pools, whose requests are larger than
-    the largest block; `rest_largest` is the largest of these requests, or 0.
+    `rest_bytes` is the peak of the live bytes outside the pools, whose requests are larger than the
+    largest block. `rest_largest` is the largest of these requests, or 0.
     """
 
     pools: tuple[BlockPool, ...]
@@ -58,13 +57,13 @@ class BlockPools:
 
     @property
     def pool_bytes(self) -> int:
-        """The bytes of all pools."""
+        """Bytes of all pools."""
         return sum(pool.total for pool in self.pools)
 
     def rest_of(self, trace: Trace) -> Trace:
-        """Return the events of the objects that the heap serves: larger than the largest block.
+        """Return the events of the objects that the heap serves, larger than the largest block.
 
-        A realloc across that size is a malloc or a free of the heap.
+        A realloc across that size becomes a malloc or a free of the heap.
         """
         kept: list[int] = []
         op = trace.op.copy()
@@ -95,25 +94,25 @@ def block_pools(
 ) -> BlockPools:
     """Return the sizes and counts of `count` pools with the lowest total of pools and heap.
 
-    `heap_cost` is the heap bytes per live byte, headers and fragmentation included. Block sizes are
-    multiples of `alignment` bytes. The pools serve each of the traces. A realloc frees its block
-    before it takes another. The result has fewer pools only if the traces have fewer sizes.
+    `heap_cost` is the number of heap bytes per live byte, including headers and fragmentation.
+    Block sizes are multiples of `alignment` bytes. The pools serve each of the traces. A realloc
+    frees its block before it allocates another. The result has fewer pools only if the traces have
+    fewer sizes.
 
     Raises
     ------
     ValueError
         If `count` is not from 1 to 64, or `alignment` is not a power of two.
-
     """
     return BlockPoolChoices.of(traces, alignment).choose(count, heap_cost)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockPoolChoices:
-    """The peaks of some traces from which block pools of any number are chosen.
+    """Peaks of some traces, from which any number of block pools can be chosen.
 
-    `counts[i, j]` is the peak number of live objects of the i-th to the j-th of the `sizes`, and
-    `rest[i]` is the peak of the live bytes of all sizes but the first i.
+    `counts[i, j]` is the peak number of live objects with the i-th to the j-th of the `sizes`.
+    `rest[i]` is the peak of the live bytes of all sizes except the first i.
     """
 
     sizes: NDArray[np.int64]
@@ -123,7 +122,7 @@ class BlockPoolChoices:
 
     @classmethod
     def of(cls, traces: Sequence[Trace], alignment: int = ALIGNMENT) -> BlockPoolChoices:
-        """Return the peaks of some traces; raises `ValueError` as `block_pools` does."""
+        """Return the peaks of some traces. Raises `ValueError` if `alignment` is invalid."""
         if alignment < 1 or alignment & (alignment - 1):
             raise ValueError(f"the alignment of blocks is {alignment}; it takes a power of two")
         lives = [_Lives.of(trace, alignment) for trace in traces]
@@ -136,7 +135,7 @@ class BlockPoolChoices:
         return cls(sizes, counts, rest, max(each.peak for each in lives))
 
     def choose(self, count: int, heap_cost: float = 1.0) -> BlockPools:
-        """Return the best `count` pools; raises `ValueError` as `block_pools` does."""
+        """Return the best `count` pools. Raises `ValueError` if `count` is not from 1 to 64."""
         if not 1 <= count <= 64:
             raise ValueError(f"the number of block pools is {count}; it takes 1 to 64")
         sizes = self.sizes
@@ -156,7 +155,7 @@ class BlockPoolChoices:
 
 @dataclass(frozen=True, eq=False)
 class _Lives:
-    """The lives of a trace: their rounded sizes (int64), and the events of births and deaths."""
+    """The lives of a trace: rounded sizes (int64, bytes), and the events of births and deaths."""
 
     size: NDArray[np.int64]
     born: NDArray[np.int64]
@@ -183,9 +182,10 @@ class _Lives:
         return found
 
     def _live_counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the live objects of each size at births that are followed by a death.
+        """Return the number of live objects of each size at births that are followed by a death.
 
-        Between two such moments no number is larger than at the later one, so the peaks are kept.
+        Between two of these moments, every number is at most the number at the later moment. The
+        peaks are therefore kept.
         """
         change = np.zeros(self.events + 1, np.int8)
         change[self.born] = 1
@@ -201,7 +201,7 @@ class _Lives:
         return np.cumsum(change_at[:, :-1], axis=1, dtype=np.int32)
 
     def peak_rests(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each number of sizes that pools hold the peak of all other live bytes."""
+        """Return the peak of all other live bytes for each number of sizes in pools."""
         which = np.searchsorted(sizes, self.size)
         found = np.zeros(len(sizes) + 1, np.int64)
         for number in range(len(sizes)):
@@ -225,9 +225,9 @@ def _kept_sizes(size: NDArray[np.int64]) -> NDArray[np.int64]:
 def _choose(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], rest: NDArray[np.int64], number: int
 ) -> list[tuple[int, int]]:
-    """Return the first and the last size of each of a number of pools with the smallest total.
+    """Return the first and the last size of each of `number` pools with the lowest total.
 
-    `best[k, j]` is the least total of k pools that hold the first j sizes.
+    `best[k, j]` is the lowest total of k pools for the first j sizes.
     """
     best = np.full((number + 1, len(sizes) + 1), np.iinfo(np.int64).max // 2)
     best[0, 0] = 0

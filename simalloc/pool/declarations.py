@@ -1,4 +1,4 @@
-"""Block pools as declarations of the systems that boards run."""
+"""Declarations of block pools for lwIP, Zephyr, FreeRTOS and NuttX."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _zephyr(pools: BlockPools) -> str:
 
 
 def _freertos(pools: BlockPools) -> str:
-    """Return a queue of free blocks for each pool: FreeRTOS has no fixed-size blocks of its own."""
+    """Return a queue of free blocks for each pool, because FreeRTOS lacks fixed-size blocks."""
     lines = ['#include "FreeRTOS.h"', '#include "queue.h"', ""]
     lines.append("/* xQueueReceive() takes a block, and xQueueSend() gives it back. */")
     for pool in pools.pools:
@@ -77,4 +77,4 @@ DECLARATIONS: Final[Mapping[str, Callable[[BlockPools], str]]] = {
     "FreeRTOS": _freertos,
     "NuttX": _nuttx,
 }
-"""Functions that write the declarations, by the system's name."""
+"""Functions that write the declarations, by the name of the system."""

@@ -1,4 +1,4 @@
-"""Why a pool refused a request: leak or fragmentation, and what keeps the free blocks apart."""
+"""The cause of a refused request: leak or fragmentation, and the objects between free blocks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from simalloc.trace.stacks import path_of
 _FREE: Final = -1
 
 _MAX_BLOCK_POOLS: Final = 4
-"""Pools of fixed-size blocks that are tried beside a smaller heap."""
+"""Maximum number of pools of fixed-size blocks that are tried together with a smaller heap."""
 
 
 @dataclass(frozen=True)
 class Separator:
-    """Live objects of one call site, or of one size, that lie between two free blocks.
+    """Live objects of one call site, or of one size, between two free blocks.
 
-    `age` is the mean number of events since they were allocated, `never_freed` how many of them
-    the trace never frees.
+    `age` is the mean number of events since they were allocated. `never_freed` is the number of
+    objects that the trace never frees.
     """
 
     what: str
@@ -45,10 +45,10 @@ class Separator:
 class Diagnosis:
     """The first refused request of a trace in one pool; sizes are bytes.
 
-    `largest_request` is the largest request that would have been served; None: the policy does not
-    report it. `served_by` names allocators of boards that serve every request in a pool of the same
-    size. With `block_pools`, the same allocator serves every request in the rest of these bytes;
-    None: at most four pools do not help.
+    `largest_request` is the largest request that would have been served, or None if the policy does
+    not report it. `served_by` names embedded allocators that serve every request in a pool of the
+    same size. With `block_pools`, the same allocator serves every request in the remaining bytes;
+    None if no choice of at most four block pools is sufficient.
     """
 
     policy: Policy
@@ -93,9 +93,9 @@ class Diagnosis:
 def diagnose(
     trace: Trace, policy: Policy, capacity: int, others: Sequence[Policy] | None = None
 ) -> Diagnosis | None:
-    """Return the reason why a pool of `capacity` bytes refused its first request, or None.
+    """Return the cause of the first refusal in a pool of `capacity` bytes, or None without one.
 
-    `others` are the policies that are tried in a pool of the same size; by default @pool.
+    `others` are the policies that are tried in a pool of the same size; the default is @pool.
     """
     trial = PoolTrial.of(policy, [trace])
     chosen = trial.with_capacity(capacity)
@@ -137,7 +137,7 @@ def diagnose(
 def _helpful_pools(
     trace: Trace, policy: Policy, capacity: int, peak_live: int
 ) -> BlockPools | None:
-    """Return the fewest block pools beside which a heap in the remaining bytes is sufficient."""
+    """Return the fewest block pools that make a heap in the remaining bytes sufficient, or None."""
     choices = BlockPoolChoices.of([trace])
     for count in range(1, _MAX_BLOCK_POOLS + 1):
         found = choices.choose(count, heap_cost=capacity / max(peak_live, 1))
@@ -148,14 +148,14 @@ def _helpful_pools(
 
 
 def _with_room(free: NDArray[np.int64], room: int, *, merges: bool) -> NDArray[np.int64]:
-    """Return the free sizes with those bytes of the capacity that the heap has not mapped."""
+    """Return the free sizes, including the bytes of the capacity that the heap has not mapped."""
     if merges:
         return np.append(free[:-1], free[-1] + room)
     return np.append(free, room) if room > 0 else free
 
 
 def _separators(trace: Trace, event: int, slot: NDArray[np.int64]) -> tuple[Separator, ...]:
-    """Return the objects between two free blocks with at most two live blocks from one to other."""
+    """Return the objects between two free blocks with at most two live blocks between them."""
     births = np.flatnonzero(allocates(trace.op[:event]))
     born = dict(zip(trace.slot[births].tolist(), births.tolist(), strict=True))
     freed = set(trace.object[trace.op == Op.FREE].tolist())
@@ -186,7 +186,7 @@ def _separators(trace: Trace, event: int, slot: NDArray[np.int64]) -> tuple[Sepa
 
 
 def _what(trace: Trace, birth: int) -> str:
-    """Return the call site of an allocation, or its size where the trace has no call sites."""
+    """Return the call site of an allocation, or its size if the trace has no call sites."""
     if trace.site is not None and "stacks" in trace.provenance:
         frame = next(path_of(trace.provenance["stacks"], int(trace.site[birth])), None)
         if frame is not None:

@@ -1,4 +1,4 @@
-"""Margins: the pool that also serves the program's other orders, sizes and phases."""
+"""Safety margins: the pool that also serves the program with other orders, sizes and phases."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simalloc.trace.events import allocates
 
 @dataclass(frozen=True)
 class Margin:
-    """A policy's pools for the recorded traces, and for these with their variations.
+    """A policy's pools for the recorded traces, and for the traces with their variations.
 
-    `worst` is the variation (or recorded trace) that needs the most: one that a pool smaller by one
-    grain refuses. None: no pool was found.
-    `variations` is the number of variations of each trace.
+    `worst` is the variation (or recorded trace) that needs the largest pool: a pool smaller by one
+    grain refuses it. `worst` is None if no pool was found. `variations` is the number of variations
+    of each trace.
     """
 
     recorded: Answer
@@ -29,7 +29,7 @@ class Margin:
 
     @property
     def share(self) -> float | None:
-        """By how much the smallest pool grows, as a share of the one for the recorded traces."""
+        """Relative growth of the smallest pool over the pool for the recorded traces, or None."""
         if self.recorded.sizes is None or self.varied.sizes is None:
             return None
         return self.varied.sizes.smallest / self.recorded.sizes.smallest - 1
@@ -46,7 +46,7 @@ def with_variations(
 
 
 def worst_of(traces: Sequence[Trace], answer: Answer) -> Trace | None:
-    """Return the first of some traces that a pool one grain below the smallest refuses."""
+    """Return the first trace that a pool one grain below the smallest refuses, or None."""
     if answer.sizes is None:
         return None
     below = answer.sizes.smallest - answer.sizes.grain
@@ -57,10 +57,10 @@ def worst_of(traces: Sequence[Trace], answer: Answer) -> Trace | None:
 
 
 def worst_program(traces: Sequence[Trace]) -> float | None:
-    """Return the bytes that a worst program needs under any allocator, by Robson's bound.
+    """Return the bytes that a worst-case program needs under the best allocator (Robson's bound).
 
     The program has the traces' peak of live bytes, in objects from their smallest to their largest
-    size. Headers are not counted. None: the traces have no requests.
+    size. Headers are not counted. The result is None if the traces have no requests.
     """
     peak, sizes = 0, list[int]()
     for trace in traces:

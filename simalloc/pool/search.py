@@ -1,9 +1,9 @@
-"""The sizes of a pool that serve every request, found exactly and on all cores.
+"""Exact search for the pool sizes that serve every request, on all cores.
 
-A larger pool may fail where a smaller one works, so a bisection proves nothing in general. A size
-is settled by one of three things: a replay at that size; a replay at a smaller size, which says up
-to which size every decision of the allocator is the same; or a rule of the allocator by which every
-larger pool works.
+A larger pool may fail although a smaller one works; a bisection therefore proves nothing in
+general. A size is settled in one of three ways. The first way is a replay at that size. The second
+way is a replay at a smaller size, which reports up to which size the allocator's decisions are
+identical. The third way is a rule of the allocator that makes every larger pool sufficient.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from simalloc.machine import core_count
 from simalloc.waiting import completed
 
 NEAR: Final = 1.3
-"""Failing sizes are listed up to the smallest pool times this."""
+"""`Sizes.near` lists failing sizes up to this multiple of the smallest pool."""
 FAR: Final = 2
-"""A safe size is one from which on no size fails up to the smallest pool times this."""
+"""Failing sizes are searched up to this multiple of the smallest pool."""
 
 _STRETCH: Final = 16
-"""Replays that one thread makes before it takes the next sizes."""
+"""Initial number of sizes that one thread tries before it takes the next ones."""
 
 
 class Outcome(NamedTuple):
     """Result of a pool of one size.
 
-    `refused` is the number, from 1 on, of the first refused event, or 0 if all were served. Every
-    pool from the tried size to `same_until` bytes has the same result.
+    `refused` is the number, from 1, of the first refused event, or 0 if all were served. Every pool
+    from the tried size to `same_until` bytes has the same result.
     """
 
     refused: int
@@ -38,11 +38,11 @@ class Outcome(NamedTuple):
 
 
 class Trial(Protocol):
-    """An allocator and the traces that it is to serve."""
+    """An allocator and the traces that it should serve."""
 
     @property
     def grain(self) -> int:
-        """Pools whose sizes round down to the same multiple of this behave alike."""
+        """Number of bytes: sizes that round down to the same multiple of it behave alike."""
 
     @property
     def is_monotone(self) -> bool:
@@ -54,11 +54,11 @@ class Trial(Protocol):
 
 @dataclass(frozen=True)
 class Sizes:
-    """The pool sizes that serve every request, multiples of the `grain`.
+    """The pool sizes that serve every request, as multiples of the `grain`.
 
-    `failing` are the larger sizes at which a request is refused: all of them up to twice the
-    smallest. `trials` counts the replays that settled this. `is_proven` says that no larger size
-    fails at all, by the allocator's rules.
+    `failing` contains all larger sizes, up to twice the smallest, at which a request is refused.
+    `trials` is the number of replays. `is_proven` is true if no larger size fails at all, by the
+    allocator's rules.
     """
 
     smallest: int
@@ -69,21 +69,21 @@ class Sizes:
 
     @property
     def safe(self) -> int:
-        """The size from which on no size up to twice the smallest fails."""
+        """Smallest size from which no size up to twice the smallest pool fails."""
         return self.failing[-1] + self.grain if self.failing else self.smallest
 
     @property
     def near(self) -> tuple[int, ...]:
-        """The failing sizes up to 1.3 times the smallest."""
+        """Failing sizes up to 1.3 times the smallest."""
         return tuple(size for size in self.failing if size <= NEAR * self.smallest)
 
 
 class _Stretch(NamedTuple):
-    """Sizes that were settled one after the other.
+    """Consecutive sizes that one thread has settled.
 
-    `served` is the first one that works, if that was looked for and found. `failing` has the sizes
-    that fail. All sizes are known up to `settled`, which may lie beyond the stretch: then those
-    beyond it work.
+    `served` is the first size that works, if such a size was searched for and found. `failing`
+    contains the sizes that fail. All sizes are known up to `settled`, which may be beyond the last
+    size of the stretch; sizes beyond the last one then work.
     """
 
     served: int | None
@@ -99,10 +99,10 @@ def find_sizes(
     advance: Callable[[float], None] = lambda _: None,
     guess: int | None = None,
 ) -> Sizes | None:
-    """Return the sizes that serve every request; None if none from `low` to `high` bytes does.
+    """Return the sizes that serve every request, or None if none from `low` to `high` bytes does.
 
-    `advance` is called with the share of the work that was done since its last call. `guess` is a
-    size that may be the smallest, which saves replays if it is and the trial is monotone.
+    `advance` is called with the share of the work done since its last call. `guess` is a size that
+    may be the smallest. If the guess is right and the trial is monotone, it saves replays.
     """
     with _searching(trial) as search:
         smallest = (
@@ -128,7 +128,10 @@ def _searching(trial: Trial) -> Iterator[_Search]:
 
 
 class _Search:
-    """Tries sizes in the threads of a pool; once `stopped`, each ends after its replay."""
+    """A search that tries sizes in several threads.
+
+    Once `stopped`, each thread ends after its replay.
+    """
 
     def __init__(self, trial: Trial, pool: ThreadPoolExecutor) -> None:
         self._trial = trial
@@ -137,7 +140,7 @@ class _Search:
         self.trials = 0
 
     def bisect(self, low: int, high: int, guess: int | None = None) -> int | None:
-        """Return the smallest size that works, by the rule that every larger one does."""
+        """Return the smallest size that works, given that every larger size also works."""
         grain = self._trial.grain
         if guess is not None and low <= guess <= high:
             guess = -(-guess // grain) * grain
@@ -215,11 +218,11 @@ class _Search:
 
 
 def _parts(at: int, last: int, length: int) -> list[tuple[int, int]]:
-    """Return stretches from `at` on, none beyond `last`, two for each core."""
+    """Return stretches from `at` to at most `last`, two for each core."""
     starts = range(at, min(at + 2 * core_count() * length, last + 1), length)
     return [(start, min(start + length - 1, last)) for start in starts]
 
 
 def _longer(found: Sequence[_Stretch]) -> int:
-    """Return by what stretches are to be longer: 2 if few replays settled these, else 1."""
+    """Return the growth factor of stretches: 2 if these needed few replays, else 1."""
     return 2 if sum(each.trials for each in found) < _STRETCH * len(found) // 2 else 1

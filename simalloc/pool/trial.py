@@ -1,4 +1,4 @@
-"""One allocator in pools of any size, over the traces that it is to serve."""
+"""One allocator in pools of any size, and the traces that it should serve."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from simalloc.pool.search import Outcome
 from simalloc.trace import ReplayedEvents, Trace
 
 NO_LIMIT: Final = 1 << 62
-"""Bytes that no pool has."""
+"""A number of bytes that no pool reaches."""
 
 
 @dataclass(frozen=True, eq=False)
 class PoolTrial:
-    """A policy that has a `capacity`, and the traces that it is to serve."""
+    """A policy that has a `capacity`, and the traces that it should serve."""
 
     policy: Policy
     traces: tuple[Trace, ...]
 
     @classmethod
     def of(cls, policy: Policy, traces: Sequence[Trace]) -> PoolTrial:
-        """Return the trial of a policy; raises `PolicyError` if it has no capacity."""
+        """Return the trial of a policy. Raises `PolicyError` if it has no capacity."""
         if "capacity" not in policy.all_parameters:
             raise PolicyError(
                 f"{policy.name} has no capacity, so it cannot be used as a pool; "
@@ -39,7 +39,7 @@ class PoolTrial:
 
     @cached_property
     def grain(self) -> int:
-        """Pools whose sizes round down to the same multiple of this behave alike."""
+        """Number of bytes: sizes that round down to the same multiple of it behave alike."""
         return int(getattr(self.policy.description, "grain", 1))
 
     @cached_property
@@ -49,35 +49,38 @@ class PoolTrial:
 
     @cached_property
     def has_more_memory(self) -> bool:
-        """True if objects can also be in memory besides the pool."""
+        """True if objects can also be in memory outside the pool."""
         return bool(getattr(self.policy.description, "has_more_memory", False))
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the smallest pool by the high-water mark of one with room; None without a rule."""
+        """Return the smallest pool, calculated from the high-water mark of an ample pool.
+
+        The result is None if the policy has no rule for this.
+        """
         rule = getattr(self.policy.description, "min_from", None)
         return None if rule is None else rule(high_water)
 
     @cached_property
     def min_capacity(self) -> int:
-        """The bytes of the smallest pool that the allocator can be made in."""
+        """Minimum capacity in bytes that the allocator accepts."""
         return int(getattr(self.policy.description, "min_capacity", 1))
 
     @cached_property
     def peak_live(self) -> int:
-        """The peak of live bytes over all traces: no pool is smaller."""
+        """Peak of live bytes over all traces: no pool without other memory is smaller."""
         return max((int(trace.replayed.live.max(initial=0)) for trace in self.traces), default=0)
 
     @cached_property
     def low(self) -> int:
-        """The peak of live bytes, which no pool without other memory can be smaller than.
+        """Smallest pool size to consider: the peak of live bytes, at least `min_capacity`.
 
-        Beside other regions or a second pool, the pool may be smaller.
+        If objects can also be in memory outside the pool, the peak is not a limit.
         """
         return max(self.min_capacity, 1 if self.has_more_memory else self.peak_live, 1)
 
     @cached_property
     def first_size(self) -> int:
-        """The smallest size to try: smaller pools cannot hold the blocks of all live objects."""
+        """Smallest size to try: smaller pools cannot hold the blocks of all live objects."""
         if self.has_more_memory:
             return self.low
         try:
@@ -88,11 +91,14 @@ class PoolTrial:
         return max(self.low, *(_peak_of_blocks(trace, block_bytes) for trace in self.traces))
 
     def with_capacity(self, capacity: int) -> Policy:
-        """Return the policy in a pool of some bytes; raises `PolicyError` if it cannot be made."""
+        """Return the policy with a pool of some bytes.
+
+        Raises `PolicyError` if the size is invalid.
+        """
         return self.policy.with_parameters(capacity=capacity)
 
     def __call__(self, capacity: int) -> Outcome:
-        """Return the result of a pool of `capacity` bytes: the traces end at the first refusal."""
+        """Return the result of a pool of `capacity` bytes. The traces end at the first refusal."""
         try:
             policy = self.with_capacity(capacity)
         except PolicyError:  # too small, or larger than the allocator's own limit
@@ -107,10 +113,10 @@ class PoolTrial:
         return Outcome(0, capacity + self._alike(policy, capacity, same))
 
     def _alike(self, policy: Policy, capacity: int, more: int) -> int:
-        """Return the number of bytes, up to `more`, by which the pool may grow and decide alike.
+        """Return by how many bytes, up to `more`, the pool may grow with the same decisions.
 
-        `policy` is the policy in a pool of `capacity` bytes. The core reports that for its own
-        decisions; some allocators have other tables in a larger pool.
+        `policy` has a pool of `capacity` bytes. The core reports `more` for its own decisions. Some
+        allocators have other tables in a larger pool, which can reduce it.
         """
         unused = getattr(policy.description, "unused_end", 0)
         more = min(max(more - unused, 0), capacity) // self.grain * self.grain
@@ -134,7 +140,7 @@ class PoolTrial:
         return other * self.grain
 
     def _tables(self, capacity: int) -> dict[str, int | str] | None:
-        """Return the core's parameters except the size, or None if the pool is too large."""
+        """Return the core's parameters without the size, or None if the pool is too large."""
         try:
             description = self.with_capacity(capacity).description
         except PolicyError:
@@ -145,7 +151,7 @@ class PoolTrial:
 
     @cached_property
     def _same_tables(self) -> list[tuple[int, int]]:
-        """Pool sizes, from the first to below the second, within which the tables are the same."""
+        """Ranges of pool sizes with the same tables: first size, and end (exclusive)."""
         return []
 
     @cached_property
@@ -156,7 +162,7 @@ class PoolTrial:
 
 
 def _peak_of_blocks(trace: Trace, block_bytes: Callable[[int], int]) -> int:
-    """Return the peak of the live bytes if each object takes the bytes of its smallest block."""
+    """Return the peak of live bytes if each object occupied its smallest possible block."""
     sizes, which = np.unique(trace.size, return_inverse=True)
     blocks = np.array([block_bytes(size) if size > 0 else 0 for size in sizes.tolist()], np.int64)
     taken = Trace.from_events(trace.op, trace.object, blocks[which])
@@ -169,7 +175,7 @@ def _with_columns(trace: Trace, columns: Sequence[str]) -> ReplayedEvents:
 
 
 def _replay(trace: Trace, policy: Policy, events: ReplayedEvents) -> tuple[int, int]:
-    """Return the first refused event, and by how many bytes a pool may grow and behave the same."""
+    """Return the first refused event, and by how many bytes the pool may grow without a change."""
     setting = Setting.of(trace, policy, on_refusal="stop")
     simulation = setting.simulation()
     simulation.measure_nothing()

@@ -1,9 +1,11 @@
-"""Variations of a trace: the same program with its tasks in another order or other data.
+"""Variations of a trace: the same program with another order of tasks or other data.
 
-A recording is one order of many. Variation `number` of a trace is reproducible: it depends on the
-trace, the number and the seed alone. Each makes one or two of these changes:
+A recording is one of many possible orders. Variation `number` of a trace is reproducible: it
+depends only on the trace, the number and the seed. Each variation makes one or two of these
+changes:
 
-- **order**: the events of the threads are interleaved otherwise; none moves by more than the window
+- **order**: the events of the threads are interleaved differently; no event moves by more than the
+  window
 - **sizes**: half of the requests are up to 8 bytes larger or smaller
 - **phase**: the program begins at another event, with the live objects there allocated first, and
   continues from its beginning after its end
@@ -25,16 +27,16 @@ from simalloc.trace.intake import Collector
 from simalloc.trace.shapes import ReadEvents
 
 WINDOW: Final = 64
-"""Events by which the order of an event may change, by default."""
+"""Default maximum number of events by which an event may move."""
 MAX_BYTES: Final = 8
-"""Bytes by which a size may change."""
+"""Maximum change of a size in bytes."""
 
 _ORDER, _SIZES, _PHASE, _REPEAT = "order", "sizes", "phase", "repeat"
 
 
 @dataclass(frozen=True)
 class Variation:
-    """One variation of a trace, and the changes that it makes."""
+    """One variation of a trace, and its changes."""
 
     trace: Trace
     number: int
@@ -42,7 +44,7 @@ class Variation:
 
 
 def variation(trace: Trace, number: int, seed: int = 1, window: int = WINDOW) -> Variation:
-    """Return variation `number` (from 1 on) of a trace."""
+    """Return variation `number` (from 1) of a trace."""
     changes = _changes(trace, number)
     random = np.random.default_rng([seed, number])
     events = _Events.of(trace)
@@ -57,7 +59,7 @@ def variation(trace: Trace, number: int, seed: int = 1, window: int = WINDOW) ->
 
 
 def _changes(trace: Trace, number: int) -> tuple[str, ...]:
-    """Return the changes of a variation: each alone first, then in pairs."""
+    """Return the changes of a variation: single changes first, then pairs."""
     single = [_SIZES, _PHASE, _REPEAT]
     if trace.thread is not None and trace.threads > 1:
         single = [_ORDER, *single]
@@ -68,7 +70,7 @@ def _changes(trace: Trace, number: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Events:
-    """Events whose objects are numbered anyhow, but each number once."""
+    """Events whose objects have unique numbers in any order."""
 
     op: NDArray[np.uint8]
     object: NDArray[np.int64]
@@ -81,7 +83,7 @@ class _Events:
         return cls(trace.op, trace.object, trace.size, columns)
 
     def taken(self, which: NDArray[np.int64]) -> _Events:
-        """Return some of the events, in an order."""
+        """Return some of the events in a given order."""
         columns = {name: values[which] for name, values in self.columns.items()}
         return _Events(self.op[which], self.object[which], self.size[which], columns)
 
@@ -138,7 +140,7 @@ def _repeat(events: _Events, random: np.random.Generator, window: int) -> _Event
 
 
 def _other_phase(events: _Events, random: np.random.Generator, window: int) -> _Events:
-    """Begin elsewhere: objects that are live there, with their sizes of then, come first."""
+    """Begin at another event: the objects live there, with their sizes at that time, come first."""
     del window
     start = int(random.integers(len(events.op))) if len(events.op) else 0
     live = _live_at(events, start)
@@ -157,7 +159,7 @@ def _other_phase(events: _Events, random: np.random.Generator, window: int) -> _
 
 
 def _other_order(events: _Events, random: np.random.Generator, window: int) -> _Events:
-    """Delay each run of a thread's events by up to the window; necessary orders are kept.
+    """Delay each run of a thread's events by up to the window.
 
     The events of one thread keep their order, and so do the events of one object.
     """

@@ -14,29 +14,29 @@ from typing import Final, Protocol
 from simalloc.printable import printable
 
 PATIENCE: Final = 2.0
-"""Seconds before anything is shown."""
+"""Seconds before a bar is shown."""
 _PAUSE: Final = 0.2
-"""Seconds between two looks that a reader gets."""
+"""Minimum seconds between two updates of a bar."""
 _LINES: Final = 10.0
-"""Seconds before a line, where stderr is neither a terminal nor a notebook's."""
+"""Seconds between two lines, if stderr is neither a terminal nor a notebook."""
 
 
 class Display(Protocol):
-    """Place where a bar is shown."""
+    """The output of a bar."""
 
     def show(self, bar: Bar) -> None:
-        """Show how far a bar has come."""
+        """Show the progress of a bar."""
 
     def close(self) -> None:
-        """Take it away."""
+        """Remove the bar."""
 
 
 class Bar:
-    """Progress of some work; call it, from any thread, with the work done since the last call.
+    """Progress of some work. Call it, from any thread, with the work done since the last call.
 
-    `label` is in front of the bar and `text` behind it; both may be changed at any time. `total` is
-    None if the amount of work is unknown. `seen` is the time of the last visible progress; the work
-    may have begun later.
+    `label` is printed before the bar and `text` after it; both may be changed at any time. `total`
+    is None if the amount of work is unknown. `seen` is the time of the last visible progress; the
+    work may have begun later.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Bar:
         self._display: Display | None = None
 
     def __call__(self, done: float = 0.0) -> None:
-        """Take note that this much more is done, and show it when it is time to."""
+        """Add an amount of work, and update the display if an update is due."""
         with self._lock:
             self.done += done
             if not self._shown or time.monotonic() < self._next:
@@ -69,11 +69,11 @@ class Bar:
 
     @property
     def seconds(self) -> float:
-        """Since the bar was made, or since `started` was set."""
+        """Seconds since the bar was created, or since `started` was set."""
         return time.monotonic() - self.started
 
     def close(self) -> None:
-        """Take the bar away; nothing is shown from here on."""
+        """Remove the bar and end all output."""
         with self._lock:
             self._shown = False
             if self._display is not None:
@@ -84,10 +84,10 @@ class Bar:
 def progress(
     label: str, total: float | None, *, shown: bool | None = None, seen: float | None = None
 ) -> Iterator[Bar]:
-    """Show how far the work in the block has come, on stderr or in the cell of a notebook.
+    """Show the progress of the work in the block, on stderr or in the cell of a notebook.
 
-    With `shown` of None that is so in notebooks only. Nothing is shown in the first two seconds, or
-    in those after `seen`.
+    If `shown` is None, progress is shown in notebooks only. Nothing is shown within the first two
+    seconds, or within two seconds after `seen`.
     """
     bar = Bar(label, total, shown=in_notebook() if shown is None else shown, seen=seen)
     try:
@@ -103,20 +103,20 @@ def in_notebook() -> bool:
 
 
 def _display() -> Display:
-    """Return the display of bars, whose module is imported at the first bar."""
+    """Return the display of bars. Its module is imported at the first bar."""
     display: Display = import_module(f"{__name__}.{place()}").new_display()
     return display
 
 
 def place() -> str:
-    """Return the module that draws bars for this process."""
+    """Return the name of the module that draws bars for this process."""
     if in_notebook():
         return "notebook"
     return "terminal" if sys.stderr is not None and sys.stderr.isatty() else "lines"
 
 
 def words(bar: Bar) -> str:
-    """Return the progress of a bar in words, with the time left at its speed."""
+    """Return the progress of a bar in words, with an estimate of the remaining time."""
     parts = [bar.label, bar.text]
     if bar.total:
         parts.insert(1, f"{100 * bar.done / bar.total:.0f} %")

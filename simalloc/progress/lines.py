@@ -1,4 +1,4 @@
-"""Lines on stderr if it is not a terminal: for a log file, or another program."""
+"""Progress as lines on stderr, if stderr is not a terminal: for a log file or another program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from simalloc.progress import Bar, words
 
 
 class LineDisplay:
-    """One line each time that a bar is shown; nothing is taken away."""
+    """A display that writes one line for each update and removes no line."""
 
     def show(self, bar: Bar) -> None:
-        """Write how far the bar has come."""
+        """Write the progress of the bar."""
         sys.stderr.write(f"simalloc: {words(bar)}\n")
         sys.stderr.flush()
 

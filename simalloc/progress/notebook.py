@@ -11,17 +11,17 @@ from simalloc.progress import Bar, words
 
 
 class NotebookDisplay:
-    """One output of the cell that is emptied when the work is done."""
+    """An output of the cell that is emptied when the work is done."""
 
     def __init__(self) -> None:
         self._handle: Any = None
 
     def show(self, bar: Bar) -> None:
-        """Show the bar, or what has become of it."""
+        """Show or update the bar."""
         self._put({"text/html": _html(bar), "text/plain": words(bar)})
 
     def close(self) -> None:
-        """Leave nothing to be seen."""
+        """Empty the output."""
         self._put({"text/html": "", "text/plain": ""})
 
     def _put(self, content: dict[str, str]) -> None:

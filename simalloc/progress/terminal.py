@@ -10,7 +10,7 @@ from simalloc.progress import Bar
 
 
 class TerminalDisplay:
-    """One line that is gone when the work is done."""
+    """A line on the terminal that is removed when the work is done."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -25,7 +25,7 @@ class TerminalDisplay:
         self._task = self._progress.add_task("", total=None, text="")
 
     def show(self, bar: Bar) -> None:
-        """Draw the line anew."""
+        """Redraw the line."""
         self._progress.update(
             self._task,
             description=printable(bar.label),
@@ -36,7 +36,7 @@ class TerminalDisplay:
         self._progress.start()
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._progress.stop()
 
 
