@@ -23,7 +23,7 @@ VARIABLE: Final = "SIMALLOC_MEMORY"
 SMALL: Final = 64 << 20
 """Smaller needs are neither compared with the free memory nor reported."""
 STATED: Final = 1 << 30
-"""Needs of at least this many bytes are reported before the work begins."""
+"""Minimum need in bytes that is reported before the work begins."""
 
 _KEPT_FREE: Final = 0.1
 """Share of the free memory that remains for other processes."""

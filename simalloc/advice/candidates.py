@@ -309,7 +309,7 @@ def _has(model: str, values: Mapping[str, str]) -> bool:
 def nearest_version(model: str, version: str) -> str:
     """Return the latest release in a model that is not later than `version`.
 
-    If there is none, return the earliest release in the model.
+    Without an earlier or equal release, return the earliest release in the model.
     """
     known = known_versions(model)
     earlier = [each for each in known if _numbers(each) <= _numbers(version)]
