@@ -91,8 +91,8 @@ int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
         }
         if (amid == 0 || round == LEAVE_ROUNDS)
             return amid;
-        /* A longer run does not make it likelier that a thread stops outside. Only slow calls need
-         * it. */
+        /* A longer run does not make it likelier that a thread stops outside, but slow calls need
+         * more time. */
         tracer_pause(LEAVE_NS * (1 + round / LEAVE_STEADY_ROUNDS));
         if (!tracer_interrupt(tracer))
             return -1;

@@ -55,7 +55,7 @@ void tracer_let_go(struct thread *thread);
 /* Waits until a thread has stopped or ended, or `deadline` has passed. */
 void tracer_await(struct thread *thread, int64_t deadline);
 
-/* Return the monotonic clock, and wait; both in nanoseconds. */
+/* tracer_now() returns the monotonic clock, and tracer_pause() waits; both in nanoseconds. */
 int64_t tracer_now(void);
 void tracer_pause(long nanoseconds);
 

@@ -81,7 +81,7 @@ def _step(program: _Program, shape: Decoder, tokens: int, *, first: bool) -> Non
     kept = []
     for _ in range(shape.layers):
         kept.append([program.malloc(size) for size in (narrow, 3 * narrow, narrow, wide, wide)])
-        program.free(program.malloc(narrow))  # sum of the block's output and the layer's input
+        program.free(program.malloc(narrow))  # sum added to the layer's input
     logits = program.malloc(tokens * shape.vocabulary * _HALF)
     loss = program.malloc(tokens * shape.vocabulary * _SINGLE)
     gradient = program.malloc(narrow)

@@ -35,8 +35,9 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
 
 #define OWN_NAME(name) ((void (*)(void))(name))
 
-/* Common start of all these functions. `call` is the function behind ours. The function returns
- * here unless the call is to be recorded. A call that is passed on leaves no frame of ours. */
+/* Common start of all these functions. `call` is the program's function that ours replaces. The
+ * function returns here unless the call is to be recorded. A call that is passed on leaves no frame
+ * of ours. */
 #define BEGIN(result, name, parameters, arguments, operator_of_cpp, without)                        \
     static struct beyond beyond = {.symbol = #name, .is_operator = (operator_of_cpp)};                \
     enum beyond_way way = beyond_way(&beyond, CALLER, OWN_NAME(name));                              \

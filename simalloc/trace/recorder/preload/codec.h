@@ -1,8 +1,8 @@
 /* Encoding of a stream's records, shared by the preload library and the reader.
  *
  * A record is a tag followed by an address, a size, and so on, depending on its kind. The tag's
- * lowest two bits are the kind. Numbers are varints: seven bits per byte, lowest first, with the
- * highest bit set if more follow. Signed numbers are folded first: 0 -1 1 -2 2 ...
+ * lowest two bits are the kind. Numbers are varints: seven bits per byte, lowest bits first, with
+ * the highest bit set if more bytes follow. Signed numbers are folded first: 0 -1 1 -2 2 ...
  *
  * Almost all addresses are multiples of 16, so they are written in granules of 16 bytes, in one of
  * two forms. Programs free recent allocations, and allocators reuse recent frees. Therefore the

@@ -106,6 +106,7 @@ static char **keep_recorder(char *const environment[], char **entries, char *pre
     return entries;
 }
 
+/* The environment with the recorder added, in memory of the calling function (alloca). */
 #define RECORDED(environment)                                                                       \
     (!is_kept() ? (environment)                                                                     \
                 : keep_recorder(environment,                                                        \
@@ -182,6 +183,7 @@ EXPORT int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_a
                : ENOSYS;
 }
 
+/* Variable arguments up to NULL as an array, in memory of the calling function (alloca). */
 #define LISTED(first, list)                                                                         \
     va_list list, counted;                                                                          \
     va_start(list, first);                                                                          \

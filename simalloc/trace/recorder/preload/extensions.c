@@ -118,7 +118,7 @@ FREES_BY_TWO(tc_deletearray_sized_aligned)
 FREES_ALIGNED_NOTHROW(tc_delete_aligned_nothrow)
 FREES_ALIGNED_NOTHROW(tc_deletearray_aligned_nothrow)
 
-/* mimalloc. Each function also has a variant for a heap of the program's. */
+/* mimalloc. Each function also has a variant for a heap that the program has created. */
 #define OPEN(...) __VA_ARGS__
 
 #define MI_TAKES(name, parameters, arguments, bytes, boundary, zeroes)                              \

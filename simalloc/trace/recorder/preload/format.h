@@ -48,7 +48,7 @@ struct recording_header {
     uint32_t depth;         /* maximum number of return addresses of a site, or 0 without sites */
     uint32_t command_bytes; /* used bytes of `command`: arguments, each ended by a zero byte */
     uint64_t padding[SHARED_LINE / 8 - 8];
-    /* All threads number their records by this counter, so it has a cache line of its own. */
+    /* A cache line of its own for the counter that numbers the records of all threads. */
     uint64_t sequence; /* number of records so far */
     uint64_t more_padding[SHARED_LINE / 8 - 1];
     /* These fields change while readers use them, and are accessed only by atomic builtins. */
@@ -61,8 +61,9 @@ struct recording_header {
                                * by itself, or 0 before its end */
     uint64_t others; /* number of recorded allocations that were served by libraries other than
                       * malloc's */
-    char other[EXECUTABLE_BYTES]; /* first such library, or empty; ended by a zero byte */
-    char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
+    char other[EXECUTABLE_BYTES]; /* library of the first such allocation, or empty; ended by a zero
+                                   * byte */
+    char executable[EXECUTABLE_BYTES]; /* path of the program; ended by a zero byte */
     char command[COMMAND_BYTES];
     char allocator[EXECUTABLE_BYTES]; /* library whose malloc is recorded; ended by a zero byte */
     char libc[VERSION_BYTES];         /* version of the C library; ended by a zero byte */
@@ -72,7 +73,7 @@ struct recording_header {
  * in whole pages. `sequence` is the number of a record that was written after the block was
  * allocated. Both change while readers use them. */
 struct large_block {
-    uint64_t block; /* block, or 0 in a free entry */
+    uint64_t block; /* address and length of the block, or 0 in a free entry */
     uint64_t sequence;
 };
 
@@ -84,7 +85,7 @@ struct segment_header {
     uint64_t magic; /* written last */
     uint64_t bytes; /* bytes of the segment, including this header */
     uint64_t committed; /* bytes of records after this header; accessed atomically */
-    uint32_t stream;            /* streams are numbered from 0 in order of appearance */
+    uint32_t stream;    /* streams are numbered from 0 in order of appearance */
     uint32_t reserved;
     uint64_t padding[4]; /* fills a cache line */
 };

@@ -57,9 +57,8 @@ static inline bool next_is_known(void)
 extern __thread const struct module *inside;
 
 /* Returns true for a call that an allocator makes while it serves a recorded call. For example,
- * mimalloc's realloc calls its mi_malloc and mi_free. If the allocator makes such a call by a jump,
- * `caller` is an address in the recorder. A signal handler may interrupt the allocator and call
- * from elsewhere. */
+ * mimalloc's realloc calls its mi_malloc and mi_free. If such a call is a tail call, `caller` is an
+ * address in the recorder. A signal handler may interrupt the allocator and call from elsewhere. */
 static inline bool is_nested(const void *caller)
 {
     return __builtin_expect(inside != NULL, false) &&

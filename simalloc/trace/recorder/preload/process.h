@@ -32,7 +32,7 @@ struct process {
     bool stopped; /* true if nothing more can be recorded */
     /* Threads write these fields often, but read the fields above more often. */
     _Alignas(SHARED_LINE) int64_t live; /* allocated bytes that streams have reported */
-    int64_t peak; /* value of `live` at the last measurement of the process's memory */
+    int64_t peak; /* value of `live` when the process's memory was last measured */
 };
 
 /* Returns the process after its recording has begun, or NULL if it has no recording now or later.
@@ -57,7 +57,8 @@ enum { OWN_DESCRIPTORS = 2 };
 int process_descriptor(size_t number);
 bool process_owns(int descriptor);
 
-/* Locks the functions below and the list of idle streams. Signals must be blocked. */
+/* Acquires or releases the lock of the functions below and of the list of idle streams. Signals
+ * must be blocked. */
 void process_lock(struct process *process);
 void process_unlock(struct process *process);
 

@@ -28,15 +28,15 @@ bool sites_begin(void);
 /* Forgets all numbers. No other thread may run. */
 void sites_forget(void);
 
-/* Returns the site with up to `depth` addresses that called `caller`, a return address, or 0 if the
- * numbers are exhausted. With depth 1, a call by a C++ operator new counts as its caller's.
- * Describes a new site in the stream. If `here` is false, the stack has changed, and only `caller`
- * is known. */
+/* Returns the number of the site with a call path of at most `depth` return addresses from `caller`
+ * outward, or 0 if the numbers are exhausted. With depth 1, a call by a C++ operator new counts as
+ * its caller's. Describes a new site in the stream. If `here` is false, the stack has changed, and
+ * only `caller` is known. */
 uint32_t site_of(struct stream *stream, struct trail *trail, const void *caller, size_t depth,
                  bool here);
 
-/* Returns the site of the `count` places in the trail's `taken`, or 0 if the numbers are
- * exhausted. */
+/* Returns the number of the site of the `count` places in the trail's `taken`, or 0 if the numbers
+ * are exhausted. */
 uint32_t site_of_places(struct stream *stream, struct trail *trail, size_t count);
 
 #endif

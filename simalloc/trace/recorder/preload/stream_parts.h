@@ -31,8 +31,8 @@ struct event {
  * records. */
 struct stream {
     uint8_t *cursor; /* place of the next record */
-    uint8_t *limit;  /* end of the space for records; behind it is enough space for one record of
-                      * this thread and the records of signal handlers that may interrupt it */
+    uint8_t *limit;  /* end of the space for records, followed by space for one more record of this
+                      * thread and records of signal handlers that interrupt it */
     uint64_t *sequence; /* the process's counter of records */
     struct process *process;
     int64_t unreported; /* allocated minus freed bytes that are not yet reported to the process */
@@ -55,7 +55,7 @@ struct stream {
     struct stream *next_made;
 };
 
-/* Stream of a thread before its exit, or NULL if the thread has not exited. */
+/* Stream and number of a thread that has exited. `stream` is NULL if the thread has not exited. */
 struct ended {
     struct stream *stream;
     uint32_t thread;

@@ -12,8 +12,8 @@ enum frame_end {
     END_SIGNAL, /* frame that the kernel has created for a signal handler */
     END_SP,     /* stack pointer + offset */
     END_BP,     /* frame pointer + offset */
-    END_AT_BP,  /* value stored at frame pointer + offset; the caller's frame pointer is stored at
-                 * the end itself */
+    END_AT_BP,  /* value stored at frame pointer + offset; the frame pointer is the address of the
+                 * caller's frame pointer */
 };
 
 /* A rule of 64 bits, so that one store writes it. */

@@ -106,8 +106,8 @@ static bool is_writable(void *word)
 }
 
 /* Writes to an entry that may be in a page that the loader makes read-only after filling it. If the
- * page is still writable, the dlopen of another thread may be filling it. In that case nothing is
- * written, because that thread's next dlsym rewrites the entry. */
+ * page is still writable while other threads run, the dlopen of another thread may be filling it.
+ * In that case nothing is written, because that thread's next dlsym rewrites the entry. */
 static void write_protected(struct walk *walk, void **entry, void *value)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -215,7 +215,7 @@ static void take_over_new(void)
 
 /* A program looks up the functions of a library that it has loaded before it calls them. Therefore
  * the entries of new objects are rewritten here. The loader's result depends on its caller, so both
- * functions end in a jump, which leaves no frame of ours. */
+ * functions end in a tail call, which leaves no frame of ours. */
 static void *watched_dlsym(void *handle, const char *name)
 {
     static void *(*behind)(void *, const char *);
