@@ -1,4 +1,4 @@
-"""A run as an atlas: any window of its heap map at once, and what lies at a point of it."""
+"""An index of a run's stays, for fast windows of its heap map and look-ups by address."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Atlas:
     edges: NDArray[np.int64]
     """Start of each kind: kind `k` is at `edges[k]` to `edges[k + 1] - 1`."""
     folding: Folding | None = None
-    """The chunks of memory that follow each other in a folded atlas, else None."""
+    """The used chunks of a folded atlas, or None."""
 
     @property
     def height(self) -> float:
@@ -42,14 +42,14 @@ class Atlas:
 
     @property
     def apart(self) -> int:
-        """The most bytes that objects have at once in memory that is mapped apart."""
+        """Peak bytes of objects in memory that is mapped apart from the heap."""
         frame = frame_of(self.run, None, None, 1, 1)
         return most_at_once(self._apart.requested, self._apart.since, self._apart.until, frame)
 
     def folded(self) -> Atlas:
-        """Return the atlas without the chunks of addresses in which no object ever lies.
+        """Return the atlas without the chunks of addresses that no object ever uses.
 
-        Its addresses are positions in the chunks that remain (`folded_map`).
+        Its addresses are positions in the remaining chunks (`folded_map`).
         """
         first = self.stays.placed // CHUNK
         size = np.maximum(self.stays.requested * self.stays.scale, 1)
@@ -100,13 +100,13 @@ class Atlas:
 
     @cached_property
     def _apart(self) -> Stays:
-        """Stays in memory that is mapped separately, which has no place on a map."""
+        """Stays in memory that is mapped apart from the heap and has no position on a map."""
         return self.stays.taken(np.flatnonzero(self.stays.placed >= MAPPED_FROM))
 
     def at(self, event: int, address: float, near: float = 0.0) -> int | None:
         """Return the stay at an event and address (bytes of the program).
 
-        If the address is in no stay, the nearest one less than `near` bytes away is returned, or
+        If the address is in no stay, the result is the nearest stay less than `near` bytes away, or
         None.
         """
         found = [np.arange(start, end) for start, end in self.ranges(event, event + 1)]
@@ -122,7 +122,7 @@ class Atlas:
         return int(places[nearest]) if away[nearest] < near else None
 
     def ranges(self, first: int, last: int) -> NDArray[np.int64]:
-        """Return ranges of stays, (n, 2), that hold all that were there in a span of events.
+        """Return ranges of stays, (n, 2), that contain all stays within a span of events.
 
         The span ends before the event `last`.
         """
@@ -138,10 +138,10 @@ class Atlas:
 def atlas(source: EventSource, run: Run) -> Atlas:
     """Return the atlas of a run.
 
-    The trace is replayed for it, unless the run was made with `addresses=True`. Raises
-    `SimallocError` if the run is not the trace's.
+    The trace is replayed unless the run was made with `addresses=True`. Raises `SimallocError` if
+    the run is not the trace's.
     """
     stays = stays_of(source, run)
-    kinds = np.frexp(stays.until - stays.since)[1].astype(np.uint8)  # how many binary digits
+    kinds = np.frexp(stays.until - stays.since)[1].astype(np.uint8)  # number of binary digits
     edges = np.concatenate(([0], np.bincount(kinds, minlength=_KINDS).cumsum()))
     return Atlas(run, stays.taken(np.argsort(kinds, kind="stable")), edges)

@@ -23,7 +23,8 @@ _AT_ONCE: Final = 1024
 def program_means(values: NDArray[np.float64], programs: Sequence[Hashable]) -> NDArray[np.float64]:
     """Return each row's mean over the traces of each program (rows x programs).
 
-    `programs` names the program of each column of `values`; they are in order of first occurrence.
+    `programs` names the program of each column of `values`. The programs of the result are in order
+    of first occurrence.
     """
     return values @ _shares(_groups(programs)).T
 
@@ -37,8 +38,8 @@ def mean_intervals(
     """Return the low and high end of each row's mean over programs (2 x rows).
 
     `values` (float64, rows x traces) belong to the `programs` of their columns. The ends are
-    percentiles of the means of `resamples` samples; with few programs they are too close together
-    rather than too far apart.
+    percentiles of the means of `resamples` samples. With few programs the intervals tend to be too
+    narrow.
     """
     tail = (1 - confidence) / 2
     return np.quantile(bootstrap_means(values, programs, resamples), [tail, 1 - tail], axis=0)
@@ -60,7 +61,10 @@ def bootstrap_means(
 def _sample(
     groups: Sequence[NDArray[np.intp]], samples: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the weight of each trace in each sample (samples x traces); they add up to 1."""
+    """Return the weight of each trace in each sample (samples x traces).
+
+    The weights of a sample sum to 1.
+    """
     drawn = generator.integers(len(groups), size=(samples, len(groups)))
     weights = np.zeros((samples, sum(map(len, groups))))
     for number, group in enumerate(groups):

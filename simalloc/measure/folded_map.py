@@ -1,7 +1,7 @@
-"""The map of a heap whose memory lies far apart: what nothing ever lies in is left out.
+"""Heap maps without unused addresses, for heaps whose memory is far apart.
 
-Mallocs of today map arenas and segments at addresses that have gigabytes between them. Folded,
-those chunks of addresses in which any object ever lies follow each other, in their order.
+Current mallocs map arenas and segments at addresses with gigabytes between them. A folded map
+contains only the chunks of addresses that any object ever uses, in ascending order.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from simalloc.trace import EventSource
 from simalloc.trace.statistics import Ended
 
 CHUNK: Final = 16 << 10
-"""Bytes, scaled as the run's: what of a chunk is used shows all of it."""
+"""Scaled bytes of a chunk. If any part of a chunk is used, the whole chunk is shown."""
 NEVER: Final = int(np.iinfo(np.int64).max)
 _TOGETHER: Final = 32
-"""Lists of stays that are put together."""
+"""Number of batches of stays that are joined."""
 _KEPT_EVENTS: Final = 1_000_000
 """Maximum events of a trace whose stays are kept, 64 bytes each, instead of a second replay."""
 
 
 class Folding(NamedTuple):
-    """Runs of chunks that are ever used since the same event, by address; int64 arrays."""
+    """Runs of consecutive chunks with the same first use, by address; int64 arrays."""
 
     first: NDArray[np.int64]
-    """The number of each run's first chunk."""
+    """Number of each run's first chunk."""
     end: NDArray[np.int64]
-    """The number of the chunk after its last one."""
+    """Number of the chunk after each run."""
     since: NDArray[np.int64]
-    """The first event that places an object in its chunks."""
+    """First event that places an object in the chunks of each run."""
 
     @property
     def before(self) -> NDArray[np.int64]:
-        """The number of used chunks before each run, and of all of them."""
+        """Number of used chunks before each run, followed by their total number."""
         return np.append(0, np.cumsum(self.end - self.first))
 
     @property
     def height(self) -> int:
-        """The scaled bytes of all of them."""
+        """Total size of the used chunks in scaled bytes."""
         return max(1, int(self.before[-1])) * CHUNK
 
     def folded(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -57,9 +57,9 @@ class Folding(NamedTuple):
         return (self.before[run] + chunk - self.first[run]) * CHUNK + inside
 
     def used_since(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return since when any of the folded chunks from each edge up to the next is used.
+        """Return the first use of the folded chunks from each edge up to the next.
 
-        The last edge stands for all chunks from there on, and each for one chunk at least.
+        The last edge covers all chunks above it. Each edge covers at least one chunk.
         """
         last = np.maximum(np.append(edges[1:], self.before[-1]) - 1, edges)
         low, high = (np.searchsorted(self.before, each, side="right") for each in (edges, last))
@@ -69,11 +69,11 @@ class Folding(NamedTuple):
 
 
 def union(first: NDArray[np.int64], end: NDArray[np.int64], since: NDArray[np.int64]) -> Folding:
-    """Return the runs of chunks in any of some ranges, each since the earliest of its ranges.
+    """Return the runs of chunks in the union of some ranges, with the first use of each.
 
-    The ranges may be of any length: the work and the memory depend on their number alone. A range
-    over `n` of the runs between their edges is entered twice, at both ends, in the level of runs of
-    2**k that are at most `n`; each level then passes its events on to the halves.
+    The ranges may be of any length: work and memory depend only on their number. A range over `n`
+    elementary runs is entered twice, at both ends, in the level of runs of 2**k with the largest
+    2**k of at most `n`. Each level then passes its events on to the halves.
     """
     edges = np.unique(np.concatenate((first, end)))
     low, high = np.searchsorted(edges, first), np.searchsorted(edges, end)
@@ -90,7 +90,10 @@ def union(first: NDArray[np.int64], end: NDArray[np.int64], since: NDArray[np.in
 
 
 def is_mostly_apart(apart: int, run: Run) -> bool:
-    """Return whether more than half of peak live bytes are apart, where a folded map shows them."""
+    """Return whether more than half of the peak live bytes are mapped apart from the heap.
+
+    A folded map shows such memory.
+    """
     return 2 * apart > run.max_live_bytes
 
 
@@ -106,13 +109,13 @@ def folded_map(
     pages: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[HeapMap, Stays]:
-    """Return the folded map of a run, and the `named` stays in it with the most bytes times events.
+    """Return the folded map of a run, and the `named` stays with the largest bytes times events.
 
-    A cell counts as memory from the first event on that places an object in its chunk. The trace is
-    replayed, a long one twice, and `progress` is called with twice its events, as by `watch`.
-    `observers` see the heap in the first replay, to which `pages` applies. `further` gets the
-    height in bytes, and returns other watchers of the stays at folded addresses. Raises as `watch`
-    does.
+    A cell counts as memory from the first event that places an object in its chunk. The trace is
+    replayed, a long one twice. `progress` is called with the number of events done since its last
+    call; the total is twice the trace's events. `observers` receive the heap in the first replay,
+    to which `pages` applies. `further` is called with the height in bytes, and returns other
+    watchers of the stays at folded addresses. Raises the same exceptions as `watch`.
     """
     seen, kept = _Chunks(run.scale), _Kept()
     is_short = len(source) <= _KEPT_EVENTS
@@ -136,7 +139,7 @@ def folded_map(
 
 
 class _Chunks:
-    """Collects the chunks in which stays lie."""
+    """Collects the chunks that stays use."""
 
     def __init__(self, scale: int) -> None:
         self._scale = scale
@@ -153,7 +156,7 @@ class _Chunks:
 
 
 class _Kept:
-    """Keeps all stays and joins small batches, whose processing has a fixed cost."""
+    """Keeps all stays and joins small batches, because each batch has a fixed cost."""
 
     def __init__(self) -> None:
         self._kept: list[Ended] = []
@@ -162,7 +165,7 @@ class _Kept:
         self._kept.append(stays)
 
     def batches(self) -> list[Ended]:
-        """Return them, many at a time."""
+        """Return the stays in larger batches."""
         return [
             Ended(*map(np.concatenate, zip(*self._kept[first : first + _TOGETHER], strict=True)))
             for first in range(0, len(self._kept), _TOGETHER)
@@ -170,7 +173,7 @@ class _Kept:
 
 
 class _Folded:
-    """Tells watchers of stays at folded addresses."""
+    """Passes stays at folded addresses to watchers."""
 
     def __init__(self, folding: Folding, watchers: Sequence[StayWatcher]) -> None:
         self._folding = folding
@@ -183,13 +186,13 @@ class _Folded:
 
 
 def in_chunks(drawn: HeapMap, folding: Folding, scale: int) -> HeapMap:
-    """Return a map of folded addresses, whose memory is the chunks that were used by then."""
+    """Return a map of folded addresses, with the chunks used so far as memory."""
     heap = np.full(len(drawn.heap), folding.height / scale)
     return replace(drawn, heap=heap, mapped=_used_cells(drawn, folding, scale))
 
 
 def _used_cells(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
-    """Return a mask of the cells in chunks that were used by then: (rows, columns)."""
+    """Return a mask of the cells in chunks used so far: (rows, columns)."""
     rows, columns = drawn.live.shape
     if not len(folding.since):
         return np.zeros((rows, columns), np.bool_)

@@ -1,4 +1,4 @@
-"""Logs in which a board reports its free bytes and its largest free block from time to time."""
+"""Logs in which a board reports its free bytes and its largest free block at intervals."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ NOT_REPORTED: Final = -1
 
 @dataclass(frozen=True)
 class FreeLog:
-    """Reports of a board. Each array has one entry for each line of the log that has a report.
+    """Reports of a board. Each array has one entry for each line of the log with a report.
 
     Parameters
     ----------
     share
-        Position between the first report (0) and the last (1): by the lines' own times if each line
-        has one, otherwise by the number of the report.
+        Position between the first report (0) and the last (1): by the times of the lines if each
+        line has a time, otherwise by the number of the report.
     free, largest
-        Free bytes, and the size of the largest free block in bytes; -1 where a line has none.
-
+        Free bytes, and the size of the largest free block in bytes; -1 if the line lacks the
+        figure.
     """
 
     share: NDArray[np.float64]
@@ -76,12 +76,12 @@ def read_free_log(path: str | PathLike[str]) -> FreeLog:
 
 
 def _size(found: re.Match[bytes] | None) -> int:
-    """Return the number that was found."""
+    """Return the reported number, or `NOT_REPORTED`."""
     return NOT_REPORTED if found is None else int(next(filter(None, found.groups())))
 
 
 def _seconds(line: bytes) -> float | None:
-    """Return the time at the start of a line. Its unit does not matter: times are compared only."""
+    """Return the time at the start of a line, in any unit, because times are only compared."""
     found = _TIME.match(line)
     if found is None:
         return None

@@ -20,17 +20,17 @@ COUNT: Final = 128
 class FreeSizes:
     """Free blocks by size class at moments spread evenly over a run.
 
-    Class `c` holds free blocks of at least `2**(first_class + c)` bytes of the program and less
-    than twice that.
+    Class `c` contains the free blocks from `2**(first_class + c)` bytes of the program to less than
+    twice that size.
     """
 
     events: NDArray[np.int64]
-    """The event after which each moment is: (moments,)."""
+    """Event that precedes each moment: (moments,)."""
     first_class: int
     blocks: NDArray[np.int64]
-    """Free blocks: (classes, moments)."""
+    """Number of free blocks: (classes, moments)."""
     bytes: NDArray[np.float64]
-    """Total bytes of the blocks: (classes, moments)."""
+    """Total bytes of the free blocks: (classes, moments)."""
 
 
 def free_sizes(
@@ -62,12 +62,12 @@ class FreeClasses:
         self.events = self._events.tolist()
 
     def look(self, heap: HeapReplay) -> None:
-        """Sum up the free blocks of the next moment."""
+        """Add the free blocks of the next moment."""
         self._sums[self._seen] = heap.free_sizes()
         self._seen += 1
 
     def sizes(self) -> FreeSizes:
-        """Return the sums of all moments, in the classes that any of them has blocks in."""
+        """Return the sums of all moments, in the range of classes that contain blocks."""
         blocks, amount = self._sums[:, 0].T, self._sums[:, 1].T
         used = np.flatnonzero(blocks.any(axis=1))
         first, last = (int(used[0]), int(used[-1])) if len(used) else (-LOWEST_POWER, -LOWEST_POWER)

@@ -26,11 +26,11 @@ ROWS: Final = 800
 
 @dataclass(frozen=True, eq=False)
 class HeapMap(ShownAsPicture):
-    """Cells of equal size over a window of events and addresses; row 0 holds the lowest addresses.
+    """Cells of equal size over a window of events and addresses; row 0 has the lowest addresses.
 
-    Column `c` holds the events `first_event + c * cell_events` up to the next column's, row `r` the
-    bytes from `lowest_address + r * cell_bytes` on. Bytes that are not live are free, or lost to
-    rounding.
+    Column `c` covers the events from `first_event + c * cell_events` up to the next column's. Row
+    `r` covers the bytes from `lowest_address + r * cell_bytes` up to the next row's. Bytes that are
+    not live are free, or lost to rounding.
 
     Examples
     --------
@@ -39,28 +39,32 @@ class HeapMap(ShownAsPicture):
     """
 
     live: NDArray[np.float64]
-    """The share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
+    """Share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
     age: NDArray[np.float64]
-    """Mean age in events of the live bytes in the cell; nan in an empty cell."""
+    """Mean age in events of the live bytes in the cell, or nan in an empty cell."""
     heap: NDArray[np.float64]
-    """The most bytes that the heap has in each column: (columns,)."""
+    """Maximum heap size in each column, in bytes: (columns,)."""
     first_event: int
     last_event: int
-    """One past the window's last event; the last column may end beyond it."""
+    """One past the window's last event. The last column may end beyond it."""
     cell_events: int
     lowest_address: float
-    """In bytes of the program, as all byte figures here."""
+    """Bytes of the program, the unit of all sizes and addresses here."""
     cell_bytes: float
     mapped: NDArray[np.bool_] | None = None
-    """Cells in mapped memory, (rows, columns), where segments are drawn side by side; None: all
-    cells below `heap`."""
+    """Mask of cells in mapped memory: (rows, columns).
+
+    None if all cells below `heap` are mapped.
+    """
     apart: int = 0
-    """The most bytes that the window's objects have at once in memory mapped apart, which has no
-    addresses here; `heap` counts it."""
+    """Peak bytes of the window's objects in memory that is mapped apart from the heap.
+
+    This memory has no addresses on the map; `heap` includes it.
+    """
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """The events and addresses at the edges of the cells: left, right, bottom, top."""
+        """Events and addresses at the edges of the cells: left, right, bottom, top."""
         rows, columns = self.live.shape
         return (
             self.first_event,
@@ -76,7 +80,8 @@ class HeapMap(ShownAsPicture):
         wider = _lengths(self.first_event, self.last_event, wide, -(-columns // 2))
         covered = self.live * lengths
         amount = _in_fours(covered, np.add)
-        # Ages count back from the middle of a column; events here count from the window's first.
+        # Ages are relative to the middle of a column. Events here are relative to the window's
+        # first.
         born = self.cell_events * np.arange(columns) + lengths / 2 - np.nan_to_num(self.age)
         with np.errstate(invalid="ignore"):
             mean_born = _in_fours(born * covered, np.add) / amount
@@ -103,14 +108,14 @@ def heap_map(
 ) -> HeapMap:
     """Return the map of a run, or of a window of it.
 
-    The trace is replayed for it, unless the run was made with `addresses=True`.
+    The trace is replayed unless the run was made with `addresses=True`.
 
-    `events` are the first event and one past the last, `addresses` are in program bytes; both
-    default to the whole run. There are at most `columns` times `rows` cells. `progress` is called
-    with the number of events done since its last call.
+    `events` are the first event and one past the last, and `addresses` are in bytes of the program.
+    The default is the whole run. The map has at most `columns` times `rows` cells. `progress` is
+    called with the number of events done since its last call.
 
-    Raises `SimallocError` if the run is not the trace's; `ValueError` for an invalid window, or no
-    cells.
+    Raises `SimallocError` if the run is not the trace's, and `ValueError` for an invalid window or
+    no cells.
     """
     drawing = Drawing(run, events=events, addresses=addresses, columns=columns, rows=rows)
     watch(source, run, [drawing], events=drawing.frame.last_event, progress=progress)
@@ -118,7 +123,7 @@ def heap_map(
 
 
 class Drawing:
-    """The map of a run while its stays go by; for the arguments see `heap_map`."""
+    """A map of a run that receives its stays as they end; `heap_map` documents the arguments."""
 
     def __init__(
         self,
@@ -141,7 +146,7 @@ class Drawing:
             self._apart.append(rows_of(stays)[:, stays.mark >= MAPPED_FROM])
 
     def map(self) -> HeapMap:
-        """Return the map, once, when all stays in the frame have been drawn."""
+        """Return the map. Call this function once, after all stays in the frame have been drawn."""
         _, size, _, since, until = np.concatenate(self._apart, axis=1)
         return filled_map(
             self._run, self.frame, self._cells.fill, most_at_once(size, since, until, self.frame)
@@ -150,7 +155,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Frame:
-    """A window of events and scaled addresses, and the cells that it is cut into."""
+    """A window of events and scaled addresses, and the size and number of its cells."""
 
     first_event: int
     last_event: int
@@ -162,7 +167,7 @@ class Frame:
 
     @property
     def shape(self) -> Shape:
-        """As the C code takes it."""
+        """The frame in the form that the C code requires."""
         return (
             self.first_event,
             self.last_event,
@@ -181,7 +186,7 @@ def frame_of(
     columns: int,
     rows: int,
 ) -> Frame:
-    """Return the frame that `heap_map` describes; raises as it does."""
+    """Return the frame that `heap_map` describes. Raises the same exceptions as `heap_map`."""
     if min(columns, rows) < 1:
         raise ValueError(f"{columns} columns and {rows} rows make no map")
     first, last, low, high = _window(run, events, addresses)
@@ -198,7 +203,7 @@ def filled_map(
 ) -> HeapMap:
     """Return the map of a frame, whose cells `fill` fills column by column (c/cells.h).
 
-    For `apart` see `HeapMap`.
+    `HeapMap` documents `apart`.
     """
     covered = np.empty((frame.columns, frame.rows))
     born = np.empty((frame.columns, frame.rows))
@@ -223,9 +228,9 @@ def filled_map(
 def most_at_once(
     size: NDArray[np.int64], since: NDArray[np.int64], until: NDArray[np.int64], frame: Frame
 ) -> int:
-    """Return the most bytes that stays have at once in a frame's events; an entry a stay."""
+    """Return the peak bytes of stays within a frame's events; the arrays have an entry per stay."""
     here = (since < frame.last_event) & (until > frame.first_event)
-    # A stay that ends at an event precedes stays that begin at it, and the stable sort keeps that
+    # A stay that ends at an event precedes stays that begin at it. The stable sort keeps that
     # order.
     order = np.argsort(np.concatenate((until[here], since[here])), kind="stable")
     change = np.concatenate((-size[here], size[here]))[order]
@@ -245,7 +250,7 @@ def _window(
 
 
 def _cells(length: int, most: int) -> tuple[int, int]:
-    """Return the size and number of whole cells that cover a length, `most` at the most."""
+    """Return the size and number of whole cells that cover a length, with at most `most` cells."""
     size = max(1, -(-length // most))
     return size, max(1, -(-length // size))
 
@@ -265,7 +270,7 @@ def _in_fours(cells: NDArray[Any], merge: np.ufunc) -> NDArray[Any]:
 
 
 def _heap(run: Run, starts: NDArray[np.int64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the timeline's heap in each column, at its most."""
+    """Return the timeline's maximum heap size in each column."""
     line = run.timeline
     if not len(line.heap_high):
         return np.zeros(len(starts))

@@ -1,6 +1,6 @@
-"""The bytes of a heap by the malloc's own statistics: the lines of its `malloc_stats`.
+"""The bytes of a heap as a malloc's own statistics (`malloc_stats`) report them.
 
-Some lines are not printed by the malloc: they are the parts of its lines.
+Some lines are not printed by the malloc: they are components of its lines.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ _PAGE: Final = 4096
 class Known(NamedTuple):
     """Bytes of a heap that the model knows.
 
-    `reported` has the figures of the malloc's model, by their own names. The others are parts of
-    the heap: `beyond` are the bytes of blocks beyond requests, `ends` the bytes that fit no block.
+    `reported` has the figures of the malloc's model, by the malloc's names. The other fields are
+    components of the heap: `beyond` are the bytes of blocks beyond requests, and `ends` the bytes
+    that fit no block.
     """
 
     reported: Mapping[str, int]
@@ -29,7 +30,7 @@ class Known(NamedTuple):
 
 
 def own_statistics(family: str, known: Known) -> dict[str, float]:
-    """Return the lines of a malloc with their bytes; none if it has no lines of its own here."""
+    """Return the lines of a malloc with their bytes, or nothing if its lines are unknown."""
     lines = _LINES.get(family)
     return lines(known) if lines else {}
 

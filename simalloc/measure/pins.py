@@ -23,35 +23,35 @@ MAX_PINS: Final = 10
 
 @dataclass(frozen=True)
 class Pin:
-    """One live object. Bytes are the program's."""
+    """One live object that pins the heap; bytes are bytes of the program."""
 
     object: int
-    """Its number, in the order of allocation."""
+    """Number of the object, in the order of allocation."""
     address: float
     requested: int
     """Requested bytes."""
     since: int
-    """The event that put it there or gave it its size."""
+    """Event that placed the object or last changed its size."""
     age: int
-    """Events since then."""
+    """Number of events since `since`."""
     site: int | None
-    """The number of the place in the program where that was, if the trace has it."""
+    """Number of the call site of that event, or None if the trace has no call sites."""
     place: str | None
-    """That place in words, as far as the trace has a name for it."""
+    """Name of the call site, or None if the trace has no call sites."""
     free_below: float
-    """Bytes free right below it."""
+    """Free bytes directly below the object."""
     free_above: float
-    """Bytes free right above it."""
+    """Free bytes directly above the object."""
 
     @property
     def holds(self) -> float:
-        """The free bytes that this object keeps from their neighbours."""
+        """Free bytes directly below and above the object."""
         return self.free_below + self.free_above
 
 
 @dataclass(frozen=True)
 class Pins(ShownAsTable):
-    """Objects that pin the heap after an event; both lists have the worst first.
+    """Objects that pin the heap after an event; in both lists, the worst comes first.
 
     Examples
     --------
@@ -64,9 +64,9 @@ class Pins(ShownAsTable):
     live_bytes: int
     free_bytes: float
     highest: tuple[Pin, ...]
-    """The objects at the highest addresses: while one of them lives, the heap reaches up to it."""
+    """Objects at the highest addresses. The heap cannot shrink below an object while it is live."""
     alone: tuple[Pin, ...]
-    """The objects with the most free memory right below and above them."""
+    """Objects with the most free bytes directly below and above them."""
 
 
 def pins(
@@ -80,8 +80,8 @@ def pins(
 ) -> Pins:
     """Return the objects that pin the heap of a run after an event, by default its first peak.
 
-    `most` is the maximum number of objects. With `apart`, objects in memory that is mapped apart
-    from the heap are included. `progress` is called with the number of events done
+    `most` is the maximum number of objects in each list. With `apart`, objects in memory that is
+    mapped apart from the heap are included. `progress` is called with the number of events done
     since its last call. Raises `SimallocError` if the run is not of the trace or the event does not
     exist, and `ValueError` if `most` is negative.
     """
@@ -93,9 +93,9 @@ def pins(
 
 
 class PinSearch:
-    """Looks for what pins the heap of a run while it goes by; for the arguments see `pins`.
+    """An observer that finds the objects that pin a heap; `pins` documents the arguments.
 
-    With `apart` that may lie anywhere: in arenas too, which are mapped apart from the heap.
+    With `apart`, the objects may be anywhere, including arenas that are mapped apart from the heap.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class PinSearch:
         self.events = (event_or_peak(source, run, event),)
 
     def look(self, heap: HeapReplay) -> None:
-        """Look for the objects in the heap."""
+        """Find the objects that pin the heap."""
         for part, held in _held(heap.parts(), self._mapped_from):
             self._heap_bytes += part.heap_bytes
             self._free_bytes += float(part.size[part.object == FREE].sum())
@@ -128,7 +128,7 @@ class PinSearch:
             self._alone = alone.taken(worst_first[: self._max])
 
     def pins(self) -> Pins:
-        """Return the pins; the source is read for their sites."""
+        """Return the pins. The source provides their sites."""
         held = (self._highest, self._alone)
         sites = _sites(self._source, np.concatenate([one.since for one in held]))
         highest, alone = (tuple(self._pins(one, sites)) for one in held)
@@ -158,7 +158,7 @@ class PinSearch:
 
 
 class _Held(NamedTuple):
-    """Live objects, and the free bytes right below and above each."""
+    """Live objects, and the free bytes directly below and above each."""
 
     object: NDArray[Any]
     address: NDArray[Any]
@@ -174,16 +174,16 @@ class _Held(NamedTuple):
         return cls(number, amount, number, number, amount, amount)
 
     def taken(self, places: slice | NDArray[np.int64]) -> _Held:
-        """Return those at some places."""
+        """Return the objects at some positions."""
         return _Held(*(column[places] for column in self))
 
     def joined(self, others: _Held) -> _Held:
-        """Return these and others after them."""
+        """Return these objects followed by others."""
         return _Held(*(np.concatenate(columns) for columns in zip(self, others, strict=True)))
 
 
 def _held(parts: Iterator[HeapSnapshot], end: float) -> Iterator[tuple[HeapSnapshot, _Held]]:
-    """Yield each part of a heap, which are by address, with its live objects before an address."""
+    """Yield each part of a heap in order of address, with its live objects below `end`."""
     before = 0.0
     for part, following in pairwise(chain(parts, [None])):
         assert part is not None
@@ -198,6 +198,6 @@ def _held(parts: Iterator[HeapSnapshot], end: float) -> Iterator[tuple[HeapSnaps
 
 
 def _sites(source: EventSource, events: NDArray[np.int64]) -> dict[int, int]:
-    """Return the sites of some events, if the trace has them."""
+    """Return the sites of some events, or an empty mapping if the trace has no sites."""
     sites = entries_at(source, "site", events)
     return {} if sites is None else dict(zip(events.tolist(), sites.tolist(), strict=True))

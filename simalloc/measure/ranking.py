@@ -18,7 +18,7 @@ class Rank:
     """One policy's fragmentation, as fractions, over all traces.
 
     `low` and `high` are the 95 % interval of the mean if the traces are a sample of programs
-    (measure/bootstrap.py); None with fewer than three.
+    (measure/bootstrap.py), or None with fewer than three traces.
     """
 
     policy: str
@@ -29,10 +29,10 @@ class Rank:
 
 
 def ranking(runs: Iterable[Run], measure: int = 4, of: str = "mapped") -> list[Rank]:
-    """Rank the policies of some runs by the mean of measure #1, #2, #3 or #4, the least first.
+    """Rank the policies of some runs by the mean of measure #1, #2, #3 or #4, the lowest first.
 
-    The measure is of the mapped or resident bytes. Raises `SimallocError` for other bytes, and
-    unless every policy has exactly one run of every trace.
+    `of` selects mapped or resident bytes. Raises `SimallocError` for another value, and unless
+    every policy has exactly one run of every trace.
     """
     table: dict[str, dict[str, float]] = {}
     traces: dict[str, None] = {}
@@ -50,9 +50,10 @@ def ranking(runs: Iterable[Run], measure: int = 4, of: str = "mapped") -> list[R
 
 
 def rank_values(table: Mapping[str, Mapping[str, float]]) -> list[Rank]:
-    """Rank policies by the mean of a measure, the least first: its value by policy and trace.
+    """Rank policies by the mean of a measure, the lowest first.
 
-    Every policy has a value for each of the same traces.
+    `table` has the measure by policy and trace. Every policy has a value for each of the same
+    traces.
     """
     if not table:
         return []

@@ -16,44 +16,47 @@ from simalloc.trace.statistics import Ended
 
 @dataclass(frozen=True, eq=False)
 class Stays:
-    """Objects that stayed at one address with one size; an entry a stay in every int64 array."""
+    """Objects at one address with one size; every int64 array has one entry per stay."""
 
     object: NDArray[np.int64]
     placed: NDArray[np.int64]
-    """The address in scaled bytes."""
+    """Address in scaled bytes."""
     scale: int
     requested: NDArray[np.int64]
     birth: NDArray[np.int64]
-    """The event that put it there: `since`, or before it if a realloc left it where it was."""
+    """Event that placed the object at this address.
+
+    It precedes `since` if a realloc kept the address.
+    """
     since: NDArray[np.int64]
-    """The event that put it there or gave it its size."""
+    """Event that placed the object or gave it its size."""
     until: NDArray[np.int64]
-    """The event that ended that, or the number of events if none did."""
+    """Event that ended the stay, or the number of events if none did."""
 
     def __len__(self) -> int:
         return len(self.object)
 
     def first(self, count: int) -> Stays:
-        """Return the first stays, `count` at the most."""
+        """Return the first stays, at most `count`."""
         return self.taken(slice(count))
 
     def taken(self, places: slice | NDArray[np.int64]) -> Stays:
-        """Return the stays at some places, in their order."""
+        """Return the stays at some positions, in their order."""
         columns = (self.object, self.placed, self.requested, self.birth, self.since, self.until)
         number, placed, requested, birth, since, until = (column[places] for column in columns)
         return Stays(number, placed, self.scale, requested, birth, since, until)
 
     @property
     def address(self) -> NDArray[np.float64]:
-        """The address in bytes of the program."""
+        """Address in bytes of the program."""
         return self.placed / self.scale
 
 
 def stays_of(source: EventSource, run: Run) -> Stays:
     """Return all stays of a run, in the order in which they end.
 
-    The trace is replayed for it, unless the run was made with `addresses=True`. Raises
-    `SimallocError` if the run is not the trace's.
+    The trace is replayed unless the run was made with `addresses=True`. Raises `SimallocError` if
+    the run is not the trace's.
     """
     everything = _Everything()
     watch(source, run, [everything])
@@ -61,18 +64,18 @@ def stays_of(source: EventSource, run: Run) -> Stays:
 
 
 def rows_of(stays: Ended) -> NDArray[np.int64]:
-    """Return of each stay its scaled address, size, birth, beginning and end: (5, stays)."""
+    """Return scaled address, size, birth, begin and end of each stay: (5, stays)."""
     return np.stack((stays.mark, stays.size, stays.marked, stays.born, stays.died))
 
 
 def stays_of_rows(source: EventSource, run: Run, rows: NDArray[np.int64]) -> Stays:
-    """Return the stays that `rows_of` returned; the source provides their objects' numbers."""
+    """Return the stays of rows from `rows_of`. The source provides their objects' numbers."""
     address, size, birth, since, until = rows
     return Stays(numbers_at(source, since), address, run.scale, size, birth, since, until)
 
 
 class _Everything:
-    """Keeps all stays of a run."""
+    """A watcher that keeps all stays of a run."""
 
     def __init__(self) -> None:
         self._rows = [np.empty((5, 0), np.int64)]
@@ -82,5 +85,5 @@ class _Everything:
         self._rows.append(rows_of(stays))
 
     def rows(self) -> NDArray[np.int64]:
-        """Return them in the order in which they end."""
+        """Return the rows of all stays in the order in which they end."""
         return np.concatenate(self._rows, axis=1)

@@ -44,7 +44,7 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "unknown": "unknown",
     }
 )
-"""The parts of a heap, by their names in `Waste`, in words."""
+"""The parts of a heap: their names in `Waste`, and their printed names."""
 
 FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -53,19 +53,19 @@ FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "free_purged": "free: purged",
     }
 )
-"""Kinds of pages of cached and free bytes: their names in `Waste`, in words."""
+"""Kinds of pages of cached and free bytes: their names in `Waste`, and their printed names."""
 
 _LONGEST_MARK: Final = 32
-"""A table of at most these bytes at the break marks the heap's end; growth begins where it is."""
+"""Maximum bytes of a table at the break that marks the heap's end. Growth begins at this mark."""
 
 
 @dataclass(frozen=True)
 class Waste(ShownAsTable):
-    """The bytes of a heap after an event by kind. Bytes are program bytes; they add up.
+    """The bytes of a heap after an event by kind. Bytes are program bytes; the kinds add up.
 
     Cached and free bytes are also split by their pages: resident pages, pages that were not touched
-    since they were mapped, and pages that were returned to the system; the three add up to the
-    whole. They are None, and so is `resident`, if pages are not known.
+    since they were mapped, and pages that were returned to the system. The three add up to the
+    cached and free bytes. If pages are not known, they and `resident` are None.
 
     Examples
     --------
@@ -75,49 +75,49 @@ class Waste(ShownAsTable):
 
     trace: str
     policy: str
-    """The policy's text, or a real allocator's name."""
+    """Text of the policy, or name of a real allocator."""
     event: int | None
-    """The event's number, from 0; None for a real allocator."""
+    """Number of the event, from 0, or None for a real allocator."""
     live: float
     """Bytes requested and not freed."""
     headers: float = 0.0
     """Bytes that headers, footers, alignment and a minimum size add to requests."""
     rounding: float = 0.0
-    """Further bytes of blocks: size classes, remainders not split off, unusable ends."""
+    """Other unused bytes of blocks: size classes, remainders not split off, unusable ends."""
     tables: float = 0.0
     """Bytes of the allocator's own tables."""
     cached: float = 0.0
-    """Free to the program, and not merged with its neighbours."""
+    """Free bytes in caches, which are not merged with neighbouring free blocks."""
     free_inside: float = 0.0
-    """Free between other blocks, or in a segment of its own."""
+    """Free bytes between other blocks, or in a separate segment."""
     free_at_top: float = 0.0
-    """Free at the break, or at the mark by which an allocator knows the end of its heap."""
+    """Free bytes at the break, or at the mark by which an allocator knows the end of its heap."""
     unknown: float = 0.0
-    """All that is not live of a real allocator's heap, which does not tell."""
+    """Bytes of a real allocator's heap that are not live, because it does not report their kind."""
     threads: int = 1
     """Number of threads in the trace."""
     replayed_threads: int = 1
     """Number of threads that the policy distinguishes."""
     resident: float | None = None
-    """All bytes in resident pages, whatever they are."""
+    """Bytes of all kinds in resident pages, or None if pages are not known."""
     free_resident: float | None = None
-    """Cached or free, in resident pages: what the process pays for nothing."""
+    """Cached or free bytes in resident pages, which occupy memory without being used."""
     free_untouched: float | None = None
-    """Cached or free, in pages that were not touched since they were mapped."""
+    """Cached or free bytes in pages that were not touched since they were mapped."""
     free_purged: float | None = None
-    """Cached or free, in pages returned to the system by the allocator; they remain mapped."""
+    """Cached or free bytes in pages that the allocator returned to the system but left mapped."""
     largest_free: float | None = None
-    """The size of the largest free block, if the run has measured it."""
+    """Size of the largest free block in bytes, or None if the run did not measure it."""
     scale: int = 1
-    """The number that sizes were multiplied by; 1 for a real allocator."""
+    """Factor by which sizes were multiplied; 1 for a real allocator."""
     realloc: str | None = None
-    """The realloc rule; None for a real allocator, which follows its own."""
+    """The realloc rule, or None for a real allocator, which has its own rule."""
     own_statistics: Mapping[str, float] = field(default_factory=dict)
-    """The lines of the malloc's own statistics, and the parts that they are made of."""
+    """Lines of the malloc's own statistics, and the components of these lines."""
 
     @property
     def heap(self) -> float:
-        """The bytes of the whole heap."""
+        """Bytes of the whole heap."""
         return float(sum(getattr(self, part) for part in PARTS))
 
 
@@ -131,11 +131,11 @@ def waste(
 ) -> Waste:
     """Return the bytes of a run's heap by kind after an event.
 
-    By default that is the event of the worst value of a quantity: the first peak of the heap or of
+    The default is the event with the worst value of a quantity: the first peak of the heap or of
     its resident bytes, or the first minimum of the largest free block. The trace is replayed up to
     the event. `progress` is called with the number of events done since its last call. Raises
-    `SimallocError` if the event does not exist, if the run is not of the trace, or if it has not
-    measured the quantity.
+    `SimallocError` if the event does not exist, if the run is not of the trace, or if it did not
+    measure the quantity.
     """
     sums = WasteSums(source, run, event_or_peak(source, run, event, of))
     replay = HeapReplay(source, run, [sums], events=0, pages=True, progress=progress)
@@ -144,7 +144,7 @@ def waste(
 
 
 class WasteSums:
-    """Sums the bytes of a run's heap up while it goes by; for the arguments see `waste`."""
+    """An observer that sums the bytes of a heap by kind; `waste` documents the arguments."""
 
     def __init__(self, source: EventSource, run: Run, event: int | None = None) -> None:
         self._trace = source.name
@@ -158,7 +158,7 @@ class WasteSums:
         self.events = (event_or_peak(source, run, event),)
 
     def look(self, heap: HeapReplay) -> None:
-        """Sum the heap up."""
+        """Sum up the bytes of the heap."""
         for part in heap.parts():
             self._add(part)
             self._add_pages(part, heap.in_pages(part))
@@ -186,7 +186,7 @@ class WasteSums:
         )
 
     def _own_statistics(self, parts: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the lines of the malloc whose headers and tables are modelled."""
+        """Return the malloc's own statistics, if its headers and tables are modelled."""
         description = self._run.policy.description
         if not getattr(description, "mechanism", False):
             return {}
@@ -238,9 +238,9 @@ class WasteSums:
 
 
 def real_waste(run: NativeRun) -> Waste:
-    """Return the peak of a real allocator's mapped memory; only its live bytes are known.
+    """Return the peak of a real allocator's mapped memory by kind; only live bytes are known.
 
-    They are the peak of live bytes, because the moment of the mapped peak is not known.
+    The live bytes are their own peak, because the moment of the mapped peak is unknown.
     """
     live = float(run.max_live_bytes)
     return Waste(
@@ -259,9 +259,9 @@ def _in_state(heap: HeapSnapshot, state: int) -> float:
 
 
 def _free_at_top(top: Sequence[tuple[int, float]], scale: int) -> float:
-    """Return the size of the free block that ends at the break, or at a mark there; or 0.
+    """Return the size of the free block that ends at the break or at a mark there, or 0.
 
-    `top` has what the last two blocks below the break hold, and their sizes.
+    `top` has the contents and sizes of the last two blocks below the break.
     """
     if top and top[-1][0] == TABLE and top[-1][1] * scale <= _LONGEST_MARK:
         top = top[:-1]

@@ -14,10 +14,10 @@ class StayWatcher(Protocol):
     """A receiver of all stays of a run as they end."""
 
     def see(self, stays: Ended) -> None:
-        """Take note of the stays that ended since the last call.
+        """Process the stays that ended since the last call.
 
-        A realloc ends one stay and begins another. `mark` is the address, in scaled bytes, and
-        `marked` the event since which the object has had it.
+        A realloc ends one stay and begins another. `mark` is the address in scaled bytes, and
+        `marked` is the event since which the object has had this address.
         """
 
 
@@ -33,9 +33,9 @@ def watch(
 ) -> None:
     """Replay a run once for all measurements of its stays and its heap.
 
-    Watchers see the stays in the first `events` events, by default in all of them. For `pages`, see
-    `HeapReplay`. `progress` is called with the number of events done since its last call. Raises
-    `SimallocError` if the run is not of the trace, or if an observer's event does not exist.
+    Watchers receive the stays in the first `events` events, by default all events. `HeapReplay`
+    documents `pages`. `progress` is called with the number of events done since its last call.
+    Raises `SimallocError` if the run is not of the trace, or if an observer's event does not exist.
     """
     wanted = events if watchers else 0
     replay = HeapReplay(source, run, observers, events=wanted, pages=pages, progress=progress)

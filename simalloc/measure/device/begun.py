@@ -1,8 +1,7 @@
-"""A device's trace with its initial state in front: its segments, and the blocks in them.
+"""A device's trace with requests added in front that reproduce its initial state.
 
-Blocks that are live when a recording begins are in segments that were allocated long before, with
-free blocks between them. Requests of our own in front of the trace bring the model's allocator into
-the same state.
+When a recording begins, live blocks are in segments that were allocated long before, with free
+blocks between them. The added requests bring the model's allocator into the same state.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from simalloc.trace import Op, Trace
 
 _MIB: Final = 1 << 20
 _SMALL: Final = 2 * _MIB
-"""The size of a segment for requests of up to 1 MiB."""
+"""Size in bytes of a segment for requests of up to 1 MiB."""
 _UNIT: Final = 512
 
 
 class _Piece(NamedTuple):
-    """A run of addresses in a segment: a live object of the start (-1: free), and its bytes."""
+    """A run of addresses in a segment: the live object (-1 if free), and the number of bytes."""
 
     object: int
     size: int
@@ -31,9 +30,9 @@ class _Piece(NamedTuple):
 def begun(trace: Trace) -> tuple[Trace, int] | None:
     """Return a trace that begins with the recorded device's own state, and its segments.
 
-    None if the trace does not tell of a start, or it cannot be rebuilt: segments that grow page by
-    page, sizes that are rounded to divisions of powers of two, or blocks that no requests bring
-    about.
+    The result is None if the trace does not describe a start, or if it cannot be rebuilt. Three
+    starts cannot be rebuilt: segments that grow page by page, sizes rounded to divisions of powers
+    of two, and blocks that no sequence of requests produces.
     """
     device = trace.provenance.get("device")
     start = device.get("start") if isinstance(device, dict) else None
@@ -88,7 +87,7 @@ def _pieces(offsets: Any, sizes: Any, objects: Any, length: int) -> list[_Piece]
 
 
 def _free(size: int, *, small: bool) -> Iterator[_Piece]:
-    """Yield free pieces of a size together, each one that its segment's requests can have."""
+    """Yield free pieces of `size` bytes in total, each small enough for the segment's requests."""
     most = _MIB if small else size
     for begin in range(0, size, most):
         yield _Piece(-1, min(most, size - begin))

@@ -1,4 +1,4 @@
-"""Details of a device's memory: a map of it over time, and the objects that pin its segments."""
+"""Details of a device's memory: a map over time, and the objects that pin its segments."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ COLUMNS: Final = 1600
 
 @dataclass(frozen=True, eq=False)
 class DeviceMap(ShownAsPicture):
-    """A device's memory under some settings: segments side by side, time across.
+    """A map of a device's memory under some settings: segments by address, events by time.
 
-    Addresses are those at which segments are shown (`Segments`). `map` has `mapped`: the cells
-    that lie in memory taken from the device.
+    Addresses are the positions at which segments are shown (`Segments`). In `map`, `mapped` marks
+    the cells in memory taken from the device.
     """
 
     settings: str
     map: HeapMap
     segments: Segments
     stays: Stays
-    """The objects that took most bytes for longest."""
+    """Objects with the largest product of bytes and events."""
     pinned: Pinned
     reserved: NDArray[np.int64]
     """Bytes taken from the device after each event."""
@@ -46,9 +46,10 @@ class DeviceMap(ShownAsPicture):
 def device_map(
     trace: Trace, settings: str = "", capacity: int = 0, *, columns: int = COLUMNS, named: int = 0
 ) -> DeviceMap:
-    """Return the map of a trace's memory under the settings of a text, up to an out-of-memory.
+    """Return the map of a trace's memory under a text of settings, up to an out-of-memory error.
 
-    `capacity` is the device's in bytes; 0: unlimited. At most `named` objects are listed.
+    `capacity` is the device's capacity in bytes, or 0 for unlimited memory. At most `named` objects
+    are listed.
     """
     description = described(settings, capacity)
     expandable = description.resolved.expandable_segments
@@ -82,7 +83,7 @@ def _shown(trace: Trace, replay: DeviceReplay, segments: Segments) -> Run:
 
 
 def _mapped(drawn: HeapMap, segments: Segments, memory: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a mask of the cells in memory of the device, at the middle of each."""
+    """Return a mask of the cells whose middle is in memory of the device."""
     mapped = np.zeros(drawn.live.shape, np.bool_)
     for start, size, since, until in np.column_stack(
         (segments.moved(memory[:, 0]), memory[:, 1:])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_UNITS: Final = 12
 _SMALL: Final = 1 << 20
-"""Larger requests lie in ranges of their own."""
+"""Maximum request in bytes in a range of small requests."""
 _SMALL_PAGE: Final = 2 << 20
 
 
@@ -28,19 +28,19 @@ class HalfEmpty:
     """A segment, or a page of expandable segments, with at most half of its bytes requested."""
 
     shown: int
-    """Its position in the map."""
+    """Position of the segment in the map."""
     size: int
     requested: int
     objects: int
-    """Number of live objects in it."""
+    """Number of live objects in the segment."""
     last: int
-    """The object that stays longest: as long as it does, the segment cannot go back."""
+    """Number of the object that is freed last and keeps the segment until then."""
     last_requested: int
     last_since: int
     last_until: int | None
-    """The event that frees it, None if none does."""
+    """Event that frees the object, or None if it is never freed."""
     place: str | None
-    """Call site of the request, if the trace has it."""
+    """Call site of the request, or None if the trace has no call sites."""
 
     @property
     def free(self) -> int:
@@ -50,20 +50,20 @@ class HalfEmpty:
 
 @dataclass(frozen=True)
 class Pinned:
-    """The segments after the event at which most memory was first taken."""
+    """The segments after the first event with the peak of reserved memory."""
 
     event: int
     reserved: int
     requested: int
     segments: int
     empty: int
-    """Segments in which nothing lives, which go back before memory is out."""
+    """Segments without a live object, which are returned before memory is exhausted."""
     empty_bytes: int
     half_empty: int
     half_empty_free: int
-    """Bytes of half-empty segments that are not requested."""
+    """Bytes of half-empty segments that no object requested."""
     worst: tuple[HalfEmpty, ...]
-    """The half-empty ones with most free bytes, the worst first."""
+    """The half-empty segments with the most free bytes, the worst first."""
 
 
 def pinned(
@@ -76,8 +76,8 @@ def pinned(
 ) -> Pinned:
     """Return the objects that pin the memory of a replay at its peak.
 
-    `memory` and `segments` belong to the replay. With expandable segments, whose large pages have
-    `page` bytes, each page is examined.
+    `memory` and `segments` belong to the replay. With expandable segments, each page is examined;
+    large pages have `page` bytes.
     """
     if not len(replay.heap):
         return Pinned(0, 0, 0, 0, 0, 0, 0, 0, ())
@@ -102,7 +102,7 @@ def pinned(
 
 
 class _Live(NamedTuple):
-    """The objects that are live, by address; an entry an object in every array."""
+    """The live objects by address; each array has one entry per object."""
 
     address: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -121,19 +121,19 @@ def _live_at(event: int, lives: Lives, replay: DeviceReplay) -> _Live:
 
 @dataclass(frozen=True, eq=False)
 class _Units:
-    """Segments, or pages of segments, and the live objects in each; arrays with an entry per unit.
+    """Segments, or pages of segments, and the live objects in each; one entry per unit.
 
-    An object that extends over several units is in each of them.
+    An object that extends over several units is counted in each of them.
     """
 
     address: NDArray[np.int64]
     size: NDArray[np.int64]
     first: NDArray[np.int64]
-    """The lowest of the live objects in the unit."""
+    """Index of the lowest live object in the unit."""
     end: NDArray[np.int64]
-    """The one past the highest."""
+    """One more than the index of the highest live object in the unit."""
     free: NDArray[np.int64]
-    """Bytes that are not requested."""
+    """Bytes that no object requested."""
 
     @classmethod
     def of(cls, units: NDArray[np.int64], live: _Live) -> _Units:
@@ -180,7 +180,7 @@ def _half_empty(
 
 
 def _covered(live: _Live, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the bytes of objects that lie below each edge."""
+    """Return the total bytes of objects below each edge."""
     if not len(live.address):
         return np.zeros(len(edges), np.int64)
     before = np.concatenate(([0], np.cumsum(live.size)))
@@ -193,7 +193,7 @@ def _covered(live: _Live, edges: NDArray[np.int64]) -> NDArray[np.int64]:
 def _pages(
     there: NDArray[np.int64], segments: Segments, live: _Live, page: int
 ) -> NDArray[np.int64]:
-    """Return address and size of each page of mapped memory.
+    """Return the address and size of each page of mapped memory.
 
     Ranges of small requests have small pages.
     """

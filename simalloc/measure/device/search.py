@@ -1,4 +1,4 @@
-"""A search for the settings with the smallest device."""
+"""Search for the settings that need the smallest device."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ CANDIDATES: Final = tuple(
 
 
 def search(trace: Trace, found: WhatIf, *, progress: Callable[[int], None] | None = None) -> WhatIf:
-    """Return the outcomes found, and the settings with the smallest device if they need still less.
+    """Return the outcomes found, and the best settings of the search if they need a smaller device.
 
-    Each candidate is run on a device one step smaller than the best so far needs. Most fail early,
-    and only those that succeed are examined further. Settings that behave like others already tried
-    are not run. Ctrl-C ends the search with the best so far; `searched` is the number of tried
-    candidates.
+    Each candidate is run on a device one step smaller than the best settings so far need. Most
+    candidates fail early, and only the successful ones are examined further. Candidates that behave
+    like settings already tried are not run. Ctrl-C ends the search with the best settings so far.
+    `searched` is the number of tried candidates.
     """
     best, tried, interrupted = found.best, 0, False
     largest = largest_request(trace)

@@ -1,4 +1,4 @@
-"""The memory that a run took from a device: when, and where it is shown."""
+"""Segments of device memory: when they are mapped, and their position in a picture."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Stretches of addresses that belong together; an entry each in every int64 array, by address.
+    """Contiguous ranges of addresses, by address; each int64 array has one entry per range.
 
-    Each is a segment, or with expandable segments all of a range that was ever mapped. `shown` is
-    where it lies in a picture: as low as there is room while it lives, which real devices do too.
+    An entry is a segment or, with expandable segments, the part of a range that was ever mapped.
+    `shown` is its position in a picture: the lowest one without an overlap during its lifetime.
+    Real devices also reuse addresses in this way.
     """
 
     address: NDArray[np.int64]
     size: NDArray[np.int64]
     since: NDArray[np.int64]
-    """The event that took it."""
+    """Event that mapped the segment."""
     until: NDArray[np.int64]
-    """The event that gave it back, or the number of events."""
+    """Event that returned the segment, or the number of events."""
     shown: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.address)
 
     def of(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of the segment that each address lies in."""
+        """Return the number of the segment that contains each address."""
         return np.searchsorted(self.address, addresses, side="right") - 1
 
     def moved(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -71,7 +72,7 @@ def memory_of(replay: DeviceReplay) -> NDArray[np.int64]:
 
 
 def segments_of(memory: NDArray[np.int64], *, ranges: bool) -> Segments:
-    """Return the segments of mapped memory; with `ranges`, adjacent pieces are one segment."""
+    """Return the segments of mapped memory. With `ranges`, adjacent pieces are one segment."""
     if ranges:
         memory = _touching(memory)
     address, size, since, until = memory.T
@@ -79,7 +80,7 @@ def segments_of(memory: NDArray[np.int64], *, ranges: bool) -> Segments:
 
 
 def _touching(memory: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ranges that pieces make up, each for as long as any of them is there."""
+    """Return the ranges of adjacent pieces; a range lasts from its first piece to its last."""
     ranges: list[list[int]] = []
     for start, size, since, until in memory.tolist():
         if ranges and start <= ranges[-1][0] + ranges[-1][1]:
@@ -94,13 +95,13 @@ def _touching(memory: NDArray[np.int64]) -> NDArray[np.int64]:
 def _shown(
     size: NDArray[np.int64], since: NDArray[np.int64], until: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the lowest places at which stretches do not overlap while they live."""
+    """Return the lowest positions at which segments do not overlap during their lifetimes."""
     shown = np.zeros(len(size), np.int64)
-    there: list[tuple[int, int, int]] = []  # place, end and last event, by place
+    there: list[tuple[int, int, int]] = []  # position, end and last event, by position
     for number in np.argsort(since, kind="stable").tolist():
         there = [each for each in there if each[2] > since[number]]
         place, at = 0, 0
-        for at, (low, high, _) in enumerate(there):  # noqa: B007 - where it is put
+        for at, (low, high, _) in enumerate(there):  # noqa: B007 - used after the loop
             if low - place >= size[number]:
                 break
             place = high

@@ -16,13 +16,13 @@ STEP: Final = 2 << 20
 
 
 class Enough(NamedTuple):
-    """A capacity without an out-of-memory."""
+    """A sufficient capacity, without an out-of-memory error."""
 
     capacity: int
     figures: DeviceFigures
-    """Of a run at it."""
+    """Figures of a run with this capacity."""
     exact: bool
-    """True if it is the minimum."""
+    """True if the capacity is the minimum."""
 
 
 def smallest_device(
@@ -35,11 +35,11 @@ def smallest_device(
 ) -> Enough:
     """Return the minimum capacity without an out-of-memory error, or the best so far if `halted`.
 
-    It is found by bisection between the peak of requested bytes and the peak of reserved bytes on a
-    device of unlimited memory (`figures`), or `fits` if that is known to be sufficient. Success is
-    not strictly monotone in the capacity: a smaller device might succeed by chance. If ranges of
-    expandable segments are too short for a request, no device is sufficient and the capacity is
-    `UNLIMITED`.
+    The capacity is found by bisection. The lower end is the peak of requested bytes. The upper end
+    is `fits`, a capacity known to be sufficient, or the peak of reserved bytes on a device of
+    unlimited memory (`figures`). Success is not strictly monotone in the capacity: a smaller device
+    might succeed by chance. If ranges of expandable segments are too short for a request, no device
+    is sufficient and the capacity is `UNLIMITED`.
     """
     if figures.first_refused_event:
         return Enough(UNLIMITED, figures, exact=True)
@@ -64,8 +64,8 @@ def smallest_device(
 def _is_known(description: PyTorch) -> bool:
     """Return whether a device of the peak reserved bytes behaves like one of unlimited memory.
 
-    Nothing is refused there, unless a limit or a range of addresses depends on the capacity, or the
-    device takes more for a segment than its size.
+    No request is refused on such a device, with two exceptions: a limit or a range of addresses
+    depends on the capacity, or the device allocates more for a segment than its size.
     """
     rules = description.rules
     by_capacity = rules.allowed is not None or rules.expandable or rules.large_segment % STEP
@@ -73,7 +73,7 @@ def _is_known(description: PyTorch) -> bool:
 
 
 def up(size: int) -> int:
-    """Return the next capacity."""
+    """Round up to a multiple of `STEP`."""
     return -(-size // STEP) * STEP
 
 

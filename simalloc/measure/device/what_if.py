@@ -32,17 +32,17 @@ SETTINGS: Final = (
     "roundup_power2_divisions:8",
     "expandable_segments:True,roundup_power2_divisions:8",
 )
-"""The settings that people try; the first are PyTorch's own."""
+"""Popular settings; the first are PyTorch's defaults."""
 
 
 @dataclass(frozen=True, repr=False)
 class WhatIf(ShownAsTable):
-    """The device memory that a program needed, would have needed, and needs at least.
+    """The device memory that a program used, would use under other settings, and needs at least.
 
     `recorded` has the figures of the real allocator, if the trace has them
-    (`docs/device-memory.md`), and `model` has the figures under the same settings on a device that
-    refuses the same requests. It begins like the record if `model_has_start`, otherwise empty, as
-    all others do.
+    (`docs/device-memory.md`). `model` has the figures under the same settings on a device that
+    refuses the same requests. If `model_has_start` is true, the model begins with the recorded
+    state; all other runs begin with an empty device.
     """
 
     trace: str
@@ -51,23 +51,23 @@ class WhatIf(ShownAsTable):
     recorded: dict[str, int] | None
     model: DeviceFigures
     model_capacity: int
-    """Bytes of the model's device; 0: it has no end."""
+    """Capacity of the model's device in bytes, or 0 for unlimited memory."""
     model_has_start: bool
-    """True if the model begins with the segments and blocks of the record's start."""
+    """True if the model begins with the recorded segments and blocks."""
     outcomes: tuple[DeviceOutcome, ...]
     live: int
-    """Bytes live at once at most: no allocator needs less."""
+    """Peak of live bytes: no allocator needs less."""
     live_rounded: int
-    """The same with each size rounded up to 512 bytes."""
+    """Peak of live bytes, with each size rounded up to 512 bytes."""
     no_cache: int
-    """The same with each rounded up to 2 MiB: every request a call to the device."""
+    """Peak of live bytes, with each size rounded up to 2 MiB: every request calls the device."""
     capacities: tuple[int, ...] = ()
     searched: int = 0
-    """Number of further settings that a search tried; its result comes last."""
+    """Number of further settings that a search tried; its result is the last outcome."""
     interrupted: bool = False
     """True if Ctrl-C ended the work early."""
     misunderstood: str = ""
-    """Reason why the recorded settings cannot be modelled, or empty; `settings` is then empty."""
+    """Reason why the recorded settings cannot be modelled, or empty. `settings` is then empty."""
 
     def __repr__(self) -> str:
         settings = counted(len(self.outcomes), "setting")
@@ -99,7 +99,7 @@ def what_if(
     own, misunderstood = _modelled(str(device.get("settings", "")))
     tried = list(dict.fromkeys([own, *(SETTINGS if settings is None else settings)]))
     for text in tried:
-        described(text)  # complains before any work is done
+        described(text)  # raises an error before any work is done
 
     outcomes, interrupted = outcomes_of(trace, tried, capacities, progress=progress)
     recorded = device.get("recorded")
@@ -131,7 +131,7 @@ def what_if(
 
 
 def _capacity(recorded: dict[str, int]) -> int:
-    """Return the bytes of the model's device for a recorded one; 0: unlimited.
+    """Return the capacity of the model's device in bytes, or 0 for unlimited memory.
 
     If the whole program was recorded and requests were refused, the capacity is the maximum that
     was ever granted, which separates these requests from the others. Otherwise it is the device's
@@ -146,7 +146,8 @@ def _capacity(recorded: dict[str, int]) -> int:
 def _modelled(settings: str) -> tuple[str, str]:
     """Return the recorded settings without the backend, and the reason if they cannot be modelled.
 
-    Settings of a later PyTorch, for example, cannot be modelled; PyTorch's defaults are used then.
+    Settings of a later PyTorch, for example, cannot be modelled. The first value is then "", for
+    PyTorch's defaults.
     """
     text = ",".join(part for part in settings.split(",") if not part.startswith("backend:"))
     try:
@@ -157,7 +158,7 @@ def _modelled(settings: str) -> tuple[str, str]:
 
 
 def _max_live(trace: Trace, unit: int) -> int:
-    """Return the most bytes live at once, each size rounded up."""
+    """Return the peak of live bytes, with each size rounded up to a multiple of `unit`."""
     sizes = np.where(allocates(trace.op), -(-np.maximum(trace.size, 1) // unit) * unit, 0)
     live = np.empty(len(trace), np.int64)
     live_bytes(trace.op, sizes, trace.slot, live, np.zeros(trace.slots, np.int64))

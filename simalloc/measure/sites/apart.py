@@ -1,4 +1,4 @@
-"""The heap if some sites' objects had a region of their own."""
+"""The effect of a separate heap for the objects of some call sites."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ LOOKS: Final = 256
 
 @dataclass(frozen=True)
 class Apart(ShownAsTable):
-    """The heap with everything together, and with some objects in a region of their own; bytes.
+    """Resident bytes of one heap, and of two heaps with some objects in a separate heap.
 
-    At the peaks of both, as far as `LOOKS` moments and the whole's peak tell, and after the `event`
-    when most is saved, of `holding.MOMENTS`.
+    Both are measured at their own peaks among the examined moments: `LOOKS` moments and the peak of
+    the single heap. They are also measured after `event`, the moment of the largest saving among
+    `holding.MOMENTS`.
     """
 
     sites: tuple[int, ...]
@@ -39,18 +40,18 @@ class Apart(ShownAsTable):
 
     @property
     def counts_then(self) -> bool:
-        """True if the saving then is larger than at the peak."""
+        """True if the saving after `event` is at least the saving at the peaks."""
         at_peak = self.peak_resident_bytes - self.peak_apart_bytes
         return self.then_resident_bytes - self.then_apart_bytes >= at_peak
 
     @property
     def together_bytes(self) -> float:
-        """Resident bytes with all objects in one heap, at the moment of the largest saving."""
+        """Resident bytes with all objects in one heap, at the larger saving."""
         return self.then_resident_bytes if self.counts_then else self.peak_resident_bytes
 
     @property
     def apart_bytes(self) -> float:
-        """Resident bytes at that moment with these objects elsewhere."""
+        """Resident bytes with these objects in a separate heap, at the larger saving."""
         return self.then_apart_bytes if self.counts_then else self.peak_apart_bytes
 
     @property
@@ -60,11 +61,11 @@ class Apart(ShownAsTable):
 
 
 class Parting:
-    """A trace under a policy, replayed whole once, and in two heaps on each request.
+    """A trace under a policy: replayed in one heap at first, and in two heaps by each `apart`.
 
-    A `Run` with residence is not replayed whole again. `progress` is called with the number of
-    events done since its last call; a replay of the whole and a replay in two heaps count the
-    trace's events each. Raises as `simulate` does.
+    A `Run` with residence is not replayed again in one heap. `progress` is called with the number
+    of events done since its last call; a replay in one heap and a replay in two heaps each count
+    the trace's events once. Raises the same exceptions as `simulate`.
     """
 
     def __init__(
@@ -88,11 +89,11 @@ class Parting:
         self._together = self._resident(np.ones(len(trace), bool))
         first = np.full(trace.objects, -1, np.int64)
         of_object = np.flatnonzero(trace.object >= 0)[::-1]
-        first[trace.object[of_object]] = of_object  # of several events the earliest stays
+        first[trace.object[of_object]] = of_object  # keeps the earliest event
         self._site_of_object = trace.site[first]
 
     def apart(self, sites: Collection[int]) -> Apart:
-        """Replay with the objects whose first allocation is at one of these sites elsewhere."""
+        """Replay in two heaps: the objects first allocated at these sites get a separate heap."""
         number = self._trace.object
         own = (number >= 0) & np.isin(self._site_of_object, list(sites))[np.maximum(number, 0)]
         parted = self._resident(own, self._progress) + self._resident(~own, self._progress)
@@ -103,7 +104,7 @@ class Parting:
     def _resident(
         self, mine: NDArray[np.bool_], progress: Callable[[int], None] = lambda _: None
     ) -> NDArray[np.float64]:
-        """Return the resident bytes, when it is looked, of a heap that has only some of them."""
+        """Return the resident bytes of a heap with only some of the events, at each moment."""
         trace = self._trace
         columns: dict[str, Any] = {name: values[mine] for name, values in trace.columns.items()}
         part = Trace.from_events(

@@ -1,4 +1,4 @@
-"""The functions whose objects should move to a region of their own."""
+"""The functions whose objects should move to a separate heap."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from simalloc.trace import EventSource, Trace
 from simalloc.trace.sample import sampled_every
 
 TRIED_EVENTS: Final = 2_000_000
-"""Maximum number of events that are first replayed in two heaps."""
+"""Maximum number of events that are replayed in two heaps."""
 
 _ALONE: Final = 4
 _TOGETHER: Final = (2, 3)
-"""Numbers of the largest functions that are tried together in one arena; `_ALONE` are tried alone.
+"""Numbers of the largest functions that are tried together in one heap; `_ALONE` are tried alone.
 
 If only the end of the heap is trimmed, the objects of one function pin the memory of another.
 """
 
 _WORTH: Final = 0.01
-"""A proposal saves at least this share of the resident bytes."""
+"""Minimum saving of a proposal, as a share of the resident bytes."""
 
 
 @dataclass(frozen=True)
 class Proposal(ShownAsTable):
-    """Functions whose objects could have one arena or pool of their own, and what that saves.
+    """Functions whose objects could have a separate arena or pool, and the saving.
 
-    `events` is how many of the trace's were replayed to know it; `of_events` is all that it has.
+    `events` is the number of replayed events, and `of_events` the number of events in the trace.
     """
 
     frames: tuple[Frame, ...]
@@ -62,32 +62,30 @@ def best_apart(
     Parameters
     ----------
     source, policy
-        The trace, and the policy or its run, which is not replayed anew if it is of the whole
-        trace.
+        The trace, and the policy or its run. A run of the whole trace is not replayed again.
     profile
         Measures of the sites under the run, if they are known.
     most
         Maximum number of proposals.
     events
-        Maximum number of first events to replay; each proposal states the number.
+        Maximum number of events to replay, from the first; each proposal states the number.
     page, progress
         As in `held_under`; at most `events_of_best_apart` events are replayed.
     wrappers
-        Patterns of more functions that allocate for others; None keeps all.
+        Patterns of additional allocation wrappers; None skips no wrapper.
 
     Returns
     -------
     list of Proposal
-        Each saves at least 1 %, and does not move everything that a better one moves and more.
-        Empty if the trace has no call sites, or is a sample. Of the functions with the most free
-        memory in the heap, four are tried alone, and the first two and three in one arena, by
-        replays in two heaps.
+        Each proposal saves at least 1 %. A proposal is omitted if a better one moves only a part of
+        its functions. The list is empty if the trace has no call sites or is a sample. Of the
+        functions with the most free memory in the heap, four are tried alone, and the first two and
+        three together, by replays in two heaps.
 
     Raises
     ------
     SimallocError
-        If the policy is not replayed event by event, and as `simulate` does.
-
+        If the policy is not replayed event by event, and in the cases of `simulate`.
     """
     trace = source.prefix(events) if len(source) > events else source.in_memory()
     if trace.site is None or not len(trace) or sampled_every(trace.provenance):
@@ -113,7 +111,7 @@ def best_apart(
 
 
 def _run(trace: Trace, policy: AnyPolicy | Run, progress: Callable[[int], None]) -> Run:
-    """Return the run of a trace, with residence: it is that given, if it is."""
+    """Return the run of a trace with residence, which is `policy` itself if it is such a run."""
     if isinstance(policy, Run):
         if policy.resident is not None and policy.events == len(trace):
             return policy
@@ -122,7 +120,7 @@ def _run(trace: Trace, policy: AnyPolicy | Run, progress: Callable[[int], None])
 
 
 def _is_enough(better: Sequence[Proposal], one: Proposal) -> bool:
-    """Return whether a better proposal moves only functions that this one moves too."""
+    """Return whether a better proposal moves only functions that this proposal also moves."""
     return any(set(each.frames) <= set(one.frames) for each in better)
 
 
@@ -133,9 +131,9 @@ def _tries(functions: int) -> list[tuple[int, int]]:
 
 
 def _gain(proposal: Proposal) -> float:
-    """Return the share of the resident bytes that is saved, less a little for each function.
+    """Return the saved share of the resident bytes, minus `_WORTH` for each additional function.
 
-    So more functions are only better if that much more is saved.
+    An additional function therefore has to save at least this share.
     """
     found = proposal.apart
     share = found.saved / found.together_bytes if found.together_bytes else 0.0
@@ -150,10 +148,10 @@ def events_of_best_apart(source: EventSource, events: int = TRIED_EVENTS) -> int
 def _functions(
     trace: Trace, holds: NDArray[np.float64], wrappers: Sequence[str] | None
 ) -> list[tuple[Frame, tuple[int, ...]]]:
-    """Return functions with their sites, those first that hold most; none that holds nothing."""
+    """Return the functions with free memory and their sites, by decreasing free memory."""
     sites: dict[str, list[int]] = {}
     frames: dict[str, Frame] = {}
-    holding = [site for site in (holds > 0).nonzero()[0].tolist() if site]  # 0 is nobody's
+    holding = [site for site in (holds > 0).nonzero()[0].tolist() if site]  # site 0 is unknown code
     stacks = call_paths(trace.provenance, holding)
     for site, stack in zip(holding, stacks, strict=True):
         frame = stack[0] if wrappers is None else folded(stack, wrappers)[0]

@@ -35,19 +35,19 @@ _PYTHONS_OWN: Final = re.compile(
 ).fullmatch
 """Files of Python's import system and of CPython's evaluator, whose functions only call others."""
 _EXEC: Final = ("builtin_exec", "builtin_exec_impl")
-"""The built-in function by which an import executes a module."""
+"""Built-in functions that execute an imported module."""
 
 _SHORT: Final = 5
-"""Frames of a call path that are shown where there is little room."""
+"""Maximum number of frames in a short name."""
 
 
 MAX_FRAMES: Final = 256
-"""Maximum frames of a call path that are kept: the maximum that the recorder notes."""
+"""Maximum number of frames kept of a call path, which is also the recorder's maximum."""
 _OUTERMOST: Final = 224
 
 
 class Frame(NamedTuple):
-    """One function of a call path; `file` is empty and `line` 0 where they are not known."""
+    """One function of a call path; `file` is empty and `line` 0 if unknown."""
 
     function: str
     file: str = ""
@@ -55,18 +55,21 @@ class Frame(NamedTuple):
 
     @property
     def short(self) -> Frame:
-        """It for where there is little room: its file without folders, a package with its name."""
+        """The frame with a file name without folders, but with the package of an `__init__.py`."""
         folders, _, name = self.file.rpartition("/")
         package = folders.rpartition("/")[2]
         return self._replace(file=f"{package}/{name}" if name == "__init__.py" else name)
 
 
 LEFT_OUT: Final = Frame("(frames of a deep call path)")
-"""Stands for the frames between the innermost and the outermost ones of a long path."""
+"""Placeholder for the omitted frames in the middle of a long path."""
 
 
 def is_wrapper(frame: Frame, more: Sequence[str] = ()) -> bool:
-    """Say whether a function allocates for others: by `WRAPPERS`, its file, or more patterns."""
+    """Return whether a function is an allocation wrapper.
+
+    The criteria are `WRAPPERS`, the file of the function, and the patterns in `more`.
+    """
     return bool(_matching(tuple(more))(frame.function) or _LIBRARIES(frame.file))
 
 
@@ -81,11 +84,11 @@ def call_path(provenance: Mapping[str, Any], site: int) -> list[Frame]:
 
 
 def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list[Frame]]:
-    """Return the frames of several sites, as `call_path` does of one.
+    """Return the frames of several sites, each as in `call_path`.
 
-    Each caller is visited once, however many sites it has below it. A path of more than
-    `MAX_FRAMES` frames, as of a deep recursion, keeps its innermost and outermost ones: otherwise
-    a chain of n calls that all allocate has n * n / 2 frames.
+    Each caller is visited once, whatever the number of sites below it. If a path has more than
+    `MAX_FRAMES` frames, for example in a deep recursion, only its innermost and outermost frames
+    are kept. Without this limit, a chain of n calls that all allocate would have n * n / 2 frames.
     """
     stacks = provenance.get("stacks")
     if not isinstance(stacks, Mapping) or not stacks:
@@ -106,19 +109,19 @@ def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list
 
 
 def _shortened(path: list[Frame]) -> list[Frame]:
-    """Return a path without the frames in its middle; paths that begin alike still share them."""
+    """Return a path without its middle frames; paths with a common end still share frames."""
     if len(path) <= MAX_FRAMES:
         return path
     return [*path[: MAX_FRAMES - _OUTERMOST - 1], LEFT_OUT, *path[-_OUTERMOST:]]
 
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:
-    """Return the name of a site with a few frames, from the innermost one outside of wrappers."""
+    """Return the name of a site with a few frames, from the innermost non-wrapper outwards."""
     return _short_path(call_path(provenance, site))
 
 
 def short_names(provenance: Mapping[str, Any], sites: Sequence[int]) -> list[str]:
-    """Return the names of several sites, as `short_name` does of one; "" for site 0."""
+    """Return the short names of several sites; "" for site 0."""
     paths = call_paths(provenance, sites)
     return [_short_path(path) if site else "" for site, path in zip(sites, paths, strict=True)]
 
@@ -137,7 +140,7 @@ def _frame(part: str) -> Frame:
 
 
 def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
-    """Return a path from its innermost frame outside of wrappers, or all of it if none is."""
+    """Return a path from its innermost non-wrapper, or the whole path if all are wrappers."""
     inner = next((place for place, each in enumerate(path) if not is_wrapper(each, more)), 0)
     return path[inner:]
 
@@ -145,8 +148,8 @@ def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
 def without_pythons_own(path: Sequence[Frame]) -> list[Frame]:
     """Return a path without the callers in Python's import system and evaluator.
 
-    An import inside an import takes five frames of `importlib`, between which the modules are lost.
-    The innermost frame always stays.
+    A nested import adds five frames of `importlib`, which obscure the modules between them. The
+    innermost frame always stays.
     """
     return list(_without_pythons_own(path))
 
@@ -162,6 +165,6 @@ def _is_pythons_own(frame: Frame) -> bool:
 
 
 def common_frame(frames: Iterable[Frame]) -> Frame:
-    """Return one frame of a function for several, without a line if theirs are not the same."""
+    """Return one frame for several frames of a function, without a line unless all are equal."""
     first, *others = frames
     return first if all(each == first for each in others) else first._replace(line=0)

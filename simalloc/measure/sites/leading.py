@@ -15,16 +15,16 @@ from simalloc.measure.sites.usage import sites_of, stays
 from simalloc.trace import Trace
 
 SHOWN: Final = 6
-"""Number of colours that all people can distinguish."""
+"""Maximum number of colours that all people can distinguish."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leading:
-    """Lines of code that allocate; group `len(frames)` is all others."""
+    """Lines of code that allocate; group `len(frames)` contains all other lines."""
 
     frames: Sequence[Frame]
     group: NDArray[np.int64]
-    """The group of each site, by its number."""
+    """Group of each site, by the site's number."""
 
     @property
     def groups(self) -> int:
@@ -33,9 +33,9 @@ class Leading:
 
 
 def leading_of(profile: Profile, sites: int) -> Leading:
-    """Return the lines with most live bytes at the peak and, under a policy, wasted ones.
+    """Return the lines with the most live bytes at the peak and, under a policy, wasted bytes.
 
-    A line counts by its share of the one plus its share of the other.
+    The rank of a line is the sum of its two shares.
     """
     rows = rows_of(profile, "site", "live_bytes")
     names = [name for name in ("live_bytes", "wasted_bytes") if name in profile.values]
@@ -66,7 +66,7 @@ def live_by_group(
         mine = group == each
         size = trace.size[start[mine]]
         for sign, event in ((1, start[mine]), (-1, end[mine])):
-            at = np.searchsorted(shown, event)  # the first point that sees it
+            at = np.searchsorted(shown, event)  # first point at or after the event
             np.add.at(row, at[at < len(shown)], sign * size[at < len(shown)])
         row.cumsum(out=row)
     return shown, found

@@ -12,18 +12,18 @@ from simalloc.heap import HOLE, HeapSnapshot
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Bytes of a heap that the objects of each site hold at one moment; an entry a site.
+    """Bytes of a heap that the objects of each site hold at one moment; one entry per site.
 
-    A page with a live byte in it cannot be returned to the system. Its free bytes, all mapped bytes
-    that no live object requested, are **pinned** by a site if only its objects are in the page. If
-    several sites have objects there, each has an equal **share** of the free bytes.
-    `rounding_bytes` are the bytes of a site's own blocks beyond the requested sizes; they are free
-    bytes of their pages too. The sums of `pinned_bytes` and `shared_bytes` are the free bytes of
+    A page with a live byte cannot be returned to the system. Its free bytes are all mapped bytes
+    that no live object requested. They are **pinned** by a site if only its objects are in the
+    page. If several sites have objects in the page, each has an equal **share** of the free bytes.
+    `rounding_bytes` are the bytes of a site's own blocks beyond the requested sizes; they are also
+    free bytes of their pages. The sums of `pinned_bytes` and `shared_bytes` are the free bytes of
     all occupied pages.
     """
 
     event: int
-    """After which this is so."""
+    """Number of the event that precedes the moment."""
     pinned_bytes: NDArray[np.float64]
     shared_bytes: NDArray[np.float64]
     rounding_bytes: NDArray[np.float64]
@@ -42,8 +42,9 @@ def held_by(
 ) -> Held:
     """Return the bytes that each of `sites` sites holds; `site` is the site of each block.
 
-    The `page` is in program bytes, the heap is in bytes `scale` times as large, and an object
-    begins `payload` scaled bytes after its block. Blocks without an object may have any site.
+    `page` is in bytes of the program. The heap is in scaled bytes, with `scale` scaled bytes per
+    byte of the program, and an object begins `payload` scaled bytes after its block. Blocks without
+    an object may have any site.
     """
     taken = (snapshot.object >= 0) & (snapshot.requested > 0)
     start = snapshot.exact_address[taken] + payload
@@ -77,9 +78,9 @@ def _edges(
     owner: NDArray[np.int64],
     page: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return for the first and the last page of each object its number, the owner, and live bytes.
+    """Return number, owner and live bytes of the first and the last page of each object.
 
-    The pages between are the object's alone, and full.
+    The pages between them are full and contain only this object.
     """
     end = start + size
     first, last = start // page, (end - 1) // page

@@ -40,7 +40,7 @@ HELD: Final[Mapping[str, str]] = {
 """Measures of a site under a policy, with their descriptions."""
 
 _EVENT_BYTES: Final = 110
-"""Resident bytes for each event of a trace in memory, with the lives of its objects."""
+"""Resident bytes for each event of a trace in memory, including the lives of its objects."""
 
 By = Literal["function", "site", "stack"]
 """The unit of a row: a function, a line that allocates, or a whole call path."""
@@ -56,14 +56,14 @@ class Profile(ShownAsTable):
     """
 
     paths: Sequence[Sequence[Frame]]
-    """Without the functions that allocate for others."""
+    """Call paths without allocation wrappers."""
     stacks: Sequence[Sequence[Frame]]
-    """With them."""
+    """Call paths with allocation wrappers."""
     sites: Sequence[int]
-    """The numbers of the sites in the trace."""
+    """Numbers of the sites in the trace."""
     values: Mapping[str, NDArray[np.int64] | NDArray[np.float64]]
     event: int | None = None
-    """After which it is held, under a policy."""
+    """Event after which the held bytes were measured, or None without a policy."""
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -73,7 +73,7 @@ class Profile(ShownAsTable):
 
     @property
     def measures(self) -> list[str]:
-        """The measures that it has, of `ASKED` and `HELD`."""
+        """The available measures of `ASKED` and `HELD`."""
         return [name for name in (*HELD, *ASKED) if name in self.values]
 
     def total(self, measure: str) -> float:
@@ -89,7 +89,7 @@ class Profile(ShownAsTable):
         return found
 
     def where(self, keeps: Callable[[Sequence[Frame]], bool]) -> Profile:
-        """Return the paths for which something is true."""
+        """Return the paths that satisfy a condition."""
         chosen = [place for place, path in enumerate(self.paths) if keeps(path)]
         return Profile(
             [self.paths[place] for place in chosen],
@@ -104,8 +104,8 @@ class Profile(ShownAsTable):
 class Row:
     """A function, a line of it or a call path, and the sums of its measures.
 
-    `stack` is the call path of it that has most of what rows are ordered by, as recorded. `frame`
-    has no line if it is a function that allocates at several.
+    `stack` is the recorded call path with the largest value of the measure by which rows are
+    sorted. The line of `frame` is 0 if the row is a function that allocates at several lines.
     """
 
     frame: Frame
@@ -115,7 +115,7 @@ class Row:
 
     @property
     def lifetime(self) -> float | None:
-        """Events until a block is freed or reallocated, on average; None if none is."""
+        """Mean number of events until a block is freed or reallocated, or None if no block is."""
         freed = self.values["allocations"] - self.values["never_freed"]
         return self.values["lived_events"] / freed if freed else None
 
@@ -132,9 +132,10 @@ def profile_of(
 ) -> Profile:
     """Return the requests of each call path of a trace, and the bytes that it holds under a policy.
 
-    Allocation wrappers at the inner ends of paths are left out, and so are functions that match one
-    of `wrappers`; None keeps all of them. `at`, `of`, `page`, `progress` and errors are as in
-    `held_under`; `SimallocError` too if the lives of the trace need more memory than may be used.
+    Allocation wrappers at the inner ends of paths are skipped, and so are functions that match one
+    of the patterns `wrappers`; None skips no function. `at`, `of`, `page`, `progress` and errors
+    are as in `held_under`. Raises `SimallocError` also if the lives of the trace need more memory
+    than is permitted.
     """
     require_memory(len(trace) * _EVENT_BYTES, f"{trace.name}: the lives of its objects")
     usage = usage_of(trace)
@@ -158,7 +159,7 @@ def profile_of(
 
 
 def rows_of(profile: Profile, by: By, measure: str) -> list[Row]:
-    """Return the sums by function, by line or by path, those first that have most of a measure."""
+    """Return the sums by function, by line or by path, in descending order of a measure."""
     together: dict[tuple[Frame, ...], list[int]] = {}
     for place in np.argsort(-profile.values[measure], kind="stable").tolist():
         together.setdefault(_key(profile.paths[place], by), []).append(place)

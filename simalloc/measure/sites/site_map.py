@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SiteMap:
-    """Cells over all events and addresses from 0 on; row 0 holds the lowest addresses."""
+    """Cells over all events and addresses from 0; row 0 has the lowest addresses."""
 
     live: NDArray[np.float64]
-    """The share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
+    """Share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
     group: NDArray[np.int64]
-    """The group of code that covers most of the cell: (rows, columns)."""
+    """Group of code that covers most of each cell: (rows, columns)."""
     cell_events: int
     cell_bytes: float
 
     def coarser(self) -> SiteMap:
-        """Return every other cell, as one of four times the size."""
+        """Return a map with cells of four times the area, by keeping one of every four cells."""
         return replace(
             self,
             live=self.live[::2, ::2],
@@ -42,7 +42,7 @@ class SiteMap:
 
 
 class SiteDrawing:
-    """The map of a run's code, up to an address in bytes, while its stays go by."""
+    """A map of a run's code up to an address in bytes, which receives the stays as they end."""
 
     def __init__(
         self, trace: Trace, run: Run, leading: Leading, top: float, *, columns: int, rows: int
@@ -66,7 +66,7 @@ class SiteDrawing:
             )
 
     def map(self) -> SiteMap:
-        """Return the map, once, when all stays have been drawn."""
+        """Return the map. Call this function once, after all stays have been drawn."""
         frame = self._frame
         covered = np.empty((len(self._cells), frame.columns, frame.rows))
         born = np.empty((frame.columns, frame.rows))

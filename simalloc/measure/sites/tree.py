@@ -22,19 +22,18 @@ _WHOLE: Final = Frame("")
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Nodes of call paths; an entry a node everywhere, and a node comes after its parent.
+    """Nodes of call paths; one entry per node in all sequences. A node comes after its parent.
 
-    Node 0 is the whole; it has no frame (an empty one) and the parent -1. `totals` are the sums of
-    all paths through a node, by measure; they equal the sums over its children and the paths that
-    end in the node. Callers are distinguished by function and have no line; the allocating frame
-    has one.
+    Node 0 is the root; it has an empty frame and the parent -1. `totals` are the sums of all paths
+    through a node, by measure; they equal the sums over its children and the paths that end in the
+    node. Callers are distinguished by function and have no line; the allocating frame has a line.
     """
 
     frames: Sequence[Frame]
     parents: NDArray[np.int64]
     totals: Mapping[str, NDArray[np.int64] | NDArray[np.float64]]
     ends: NDArray[np.int64]
-    """The node that each path of the profile ends with."""
+    """Last node of each path of the profile."""
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -53,7 +52,7 @@ def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
 
 
 def trees_of(profiles: Mapping[str, Profile], way: Way = "top-down") -> dict[str, Tree]:
-    """Return the trees of profiles of the same paths: they share all but the totals."""
+    """Return the trees of profiles with the same paths. They share everything except the totals."""
     nodes: dict[tuple[int, Frame], int] = {}
     frames = [_WHOLE]
     parents = [-1]
@@ -88,7 +87,7 @@ def _caller(frame: Frame) -> Frame:
 
 
 def _levels(parents: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Return the nodes of each depth, from the whole down."""
+    """Return the nodes of each depth, from the root down."""
     depths = [0] * len(parents)
     for node, parent in enumerate(parents[1:], 1):
         depths[node] = depths[parent] + 1
@@ -103,7 +102,7 @@ def _summed(
     parents: NDArray[np.int64],
     levels: Sequence[NDArray[np.int64]],
 ) -> NDArray[Any]:
-    """Return the sums of the paths through each node: those that end in it, and its children's."""
+    """Return the sum of the paths through each node: paths that end in it or in a descendant."""
     found = np.zeros(len(parents), values.dtype)
     np.add.at(found, ends, values)
     for nodes in reversed(levels[1:]):

@@ -15,13 +15,13 @@ from simalloc.trace.sample import blocks_like, sampled_every
 
 @dataclass(frozen=True, eq=False)
 class Usage:
-    """An entry a site in every array (int64), by the site's number.
+    """Requests of each call site; every int64 array has an entry for each site's number.
 
-    A block belongs to the site of its last request, which can be a realloc. `live_bytes` are those
-    at the peak of all live bytes, `final_bytes` at the end. `allocated_bytes` and `allocations`
+    A block belongs to the site of its last request, which can be a realloc. `live_bytes` are live
+    at the peak of all live bytes, and `final_bytes` at the end. `allocated_bytes` and `allocations`
     cover the whole trace. `never_freed` and `temporary` count allocations; temporary ones are freed
-    by the next event. `lived_events` adds up the lifetimes in events of the blocks that are freed
-    or reallocated.
+    by the next event. `lived_events` is the sum of the lifetimes, in events, of the blocks that are
+    freed or reallocated.
     """
 
     peak_event: int
@@ -42,7 +42,7 @@ def sites_of(trace: Trace) -> NDArray[np.uint32]:
 
 
 def usage_of(trace: Trace) -> Usage:
-    """Return the requests of each site of a trace; raises `SimallocError` without sites.
+    """Return the requests of each site of a trace. Raises `SimallocError` without sites.
 
     For a sample the figures are estimates for the whole, except the peak's event.
     """
@@ -79,9 +79,10 @@ def usage_of(trace: Trace) -> Usage:
 
 
 def stays(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the event that begins each block, and the one that ends it.
+    """Return the event that begins each block, and the event that ends it.
 
-    A block ends with the free or the realloc of its object; the number of events: never.
+    A block ends with the free or the realloc of its object. If it is never freed, the end is the
+    number of events.
     """
     begins = allocates(trace.op)
     of_object = np.flatnonzero(trace.object >= 0)
