@@ -134,4 +134,4 @@ def _report(trace: str, imported: Imported) -> None:
     )
     for what, tally in imported.left_out.items():
         where = "" if tally.first_line is None else f", the first at line {tally.first_line:,}"
-        echo(f"  left out: {what}: {tally.count:,}{where}", err=True)
+        echo(f"  omitted: {what}: {tally.count:,}{where}", err=True)

@@ -41,6 +41,6 @@ def command(
     lost = f", {merged.lost:,} could not be read" if merged.lost else ""
     echo(
         f"simalloc: {counted(merged.new, 'run')} added, "
-        f"{counted(merged.present, 'was', 'were')} there{lost}; {output}",
+        f"{merged.present:,} already stored{lost}; {output}",
         err=True,
     )

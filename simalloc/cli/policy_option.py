@@ -51,7 +51,7 @@ def _only(context: click.Context, texts: Sequence[str]) -> str | None:
     names = [name for text in texts for name in split_names(text)]
     if len(names) > 1:
         raise click.UsageError(
-            f"{context.info_name} takes one policy, and got {' and '.join(names)}.", context
+            f"{context.info_name} takes one policy, but {' and '.join(names)} are given.", context
         )
     return names[0] if names else None
 

@@ -49,8 +49,8 @@ _MAX_OTHERS: Final = 5
 _FEW_PLACES: Final = 9
 """Places without names that are not worth a word; the loader has some."""
 _PYTHON: Final = (
-    "Python serves objects of up to 512 bytes by an allocator of its own, of whose memory the "
-    "trace has only large pieces; --python records each object, and where in Python it was made"
+    "Python serves objects of up to 512 bytes from its own allocator. The trace contains only the "
+    "large blocks of this allocator. Use --python to record every object and its Python code"
 )
 
 
@@ -275,7 +275,9 @@ def _record_process(
 
 def _check_symbolizer(wanted: Wanted) -> None:
     if wanted.depth and symbolizer() is None:
-        _say("there is neither llvm-symbolizer nor addr2line, so places have no files and lines")
+        _say(
+            "neither llvm-symbolizer nor addr2line is installed; call sites have no files and lines"
+        )
 
 
 class _Teller:
@@ -306,7 +308,7 @@ class _Teller:
         )
         if begun.start is not None:
             live = counted(begun.start.objects, "block was", "blocks were")
-            _say(f"{live} live at that moment ({spell_bytes(begun.start.bytes)})")
+            _say(f"{live} live when the recording began ({spell_bytes(begun.start.bytes)})")
         for problem in begun.problems:
             _say(problem)
 
@@ -314,13 +316,13 @@ class _Teller:
         self.end_line()
         names = ", ".join(map(str, processes))
         _say(
-            f"the command has ended; processes it started are still recorded: {names}. Ctrl-C ends "
-            "the recording, not them"
+            f"the command has ended; processes that it started are still recorded: {names}. Ctrl-C "
+            "ends the recording, and the processes continue"
         )
 
     def lost(self, raw: RawRecording) -> None:
         self.end_line()
-        _say(f"{_ending(raw.process, raw.counts.lost_reason or 0)} The program goes on.")
+        _say(f"{_ending(raw.process, raw.counts.lost_reason or 0)} The program continues.")
 
     def working(self, what: str) -> None:
         self.end_line()
@@ -328,12 +330,12 @@ class _Teller:
 
     def ended(self, why: str) -> None:
         self.end_line()
-        _say(f"the recording ends {why}; its programs go on")
+        _say(f"the recording ends {why}, and the recorded programs continue")
 
     def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:
         _summarize(recorded)
         self.has_summarized = True
-        _say("the command goes on without being recorded; simalloc ends when it does")
+        _say("the command continues without being recorded; simalloc ends with it")
 
     def end_line(self) -> None:
         if self._in_line:
@@ -357,11 +359,11 @@ def _write_recorded(
 def _stop(directory: Path) -> None:
     processes = stop(directory)
     if is_attended(directory):
-        who = "the command that records them writes their traces now"
+        who = "The command that records it writes the traces now"
     else:
         _detach(directory)
-        who = f"write their traces by simalloc record --recover {directory} -o TRACE"
-    _say(f"{counted(len(processes), 'process', 'processes')} will be recorded no more; {who}")
+        who = f"To write the traces, run simalloc record --recover {directory} -o TRACE"
+    _say(f"the recording of {counted(len(processes), 'process', 'processes')} has ended. {who}")
 
 
 def _detach(directory: Path) -> None:
@@ -395,18 +397,18 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
         known = any(one.built_in for one in main)
         _say(
             "nothing of the command itself was recorded."
-            + ("" if known else " Unless a line above says why, it did not call malloc")
+            + ("" if known else " Unless a line above states the reason, it did not call malloc")
         )
     for one in main:
         _summarize_one(one)
     if others:
         events = sum(one.totals.events for one in others)
         traces = counted(len(others), "more trace")
-        _say(f"{traces} of processes it started or was, {counted(events, 'event')}:")
+        _say(f"{traces} of child processes and earlier programs, {counted(events, 'event')}:")
     for one in others[:_MAX_OTHERS]:
         _summarize_one(one)
     if len(others) > _MAX_OTHERS:
-        _say(f"... and {counted(len(others) - _MAX_OTHERS, 'smaller one')} beside it")
+        _say(f"... and {counted(len(others) - _MAX_OTHERS, 'smaller trace')} in the same folder")
     for error in damaged:
         _say(f"error: {error}; this recording stays where it is")
 
@@ -425,7 +427,7 @@ def _summarize_one(one: Recorded) -> None:
     file, most = max(one.unnamed.items(), key=lambda each: each[1], default=("", 0))
     if one.is_main and (most > _FEW_PLACES or (most and file == one.executable)):
         _say(
-            f"  {counted(most, 'place', 'places')} in {file} could not be named: install its "
+            f"  {counted(most, 'place', 'places')} in {file} could not be named. Install its "
             "debugging symbols (on Debian a package ...-dbgsym) or compile it with -g, and record "
             "again"
         )
@@ -442,13 +444,13 @@ def _summarize_one(one: Recorded) -> None:
         _say(f"  {_ending(one.process, counts.lost_reason)}")
     if counts.frees_of_unknown or counts.reallocs_of_unknown:
         _say(
-            f"  of blocks from before its recording began, "
-            f"{counted(counts.frees_of_unknown, 'free was', 'frees were')} skipped and "
-            f"{counted(counts.reallocs_of_unknown, 'realloc')} taken as malloc"
+            "  requests for blocks that were allocated before the recording began: "
+            f"{counted(counts.frees_of_unknown, 'free')} skipped, "
+            f"{counted(counts.reallocs_of_unknown, 'realloc')} recorded as malloc"
         )
     if counts.frees_unseen:
         unseen = counted(counts.frees_unseen, "free was", "frees were")
-        _say(f"  {unseen} not seen; the trace has each as late as it can be")
+        _say(f"  {unseen} not seen; each is placed at the latest possible event")
     if counts.read < counts.records and not one.is_snapshot:
         lost = counted(counts.records - counts.read, "record was", "records were")
         _say(f"  {lost} cut off when the process was killed")
@@ -458,18 +460,18 @@ def _summarize_allocators(one: Recorded) -> None:
     """Name allocators that the recording lacks, or that the models do not have."""
     if one.built_in == FREE_THREADED:
         _say(
-            f"  {one.executable} is a free-threaded Python, whose objects its own mimalloc "
-            "serves: the trace has none of them, and says little of its memory"
+            f"  {one.executable} is a free-threaded Python. Its own mimalloc serves Python's "
+            "objects, so the trace contains none of them"
         )
     elif one.is_main and one.built_in:
         _say(
-            f"  {one.executable} has {one.built_in} built in, and no library can be put before it: "
-            "what it serves is not recorded. Link the program with the allocator's shared library "
-            "(or without an allocator) to record it"
+            f"  {one.executable} has {one.built_in} built in, which a preloaded library cannot "
+            "replace. Its blocks are not recorded. To record them, link the program with the "
+            "allocator's shared library (or without an allocator)"
         )
     library, allocations = one.second_malloc
     if allocations > one.totals.objects / 100:
         _say(
-            f"  {library} served {counted(allocations, 'allocation')} of these, beside the malloc "
-            "of another library, so `simalloc settings` gives no verdict"
+            f"  {library} served {counted(allocations, 'allocation')} of these, and another malloc "
+            "served the rest. `simalloc settings` therefore has no verdict"
         )

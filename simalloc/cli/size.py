@@ -25,5 +25,5 @@ class Size(click.ParamType[int]):
         except SimallocError as error:
             self.fail(str(error), param, ctx)
         if size < self.least:
-            self.fail(f"{value!r} is too small; it takes at least {self.least:,}", param, ctx)
+            self.fail(f"{value!r} is too small; the minimum is {self.least:,}", param, ctx)
         return size

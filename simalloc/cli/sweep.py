@@ -91,7 +91,7 @@ def command(
         except KeyboardInterrupt:
             echo(
                 f"simalloc: stopped; {counted(observer.done, 'run is', 'runs are')} safe in "
-                f"{output}. The same command goes on from there.",
+                f"{output}. The same command continues the sweep.",
                 err=True,
             )
             raise
@@ -110,27 +110,27 @@ def _say_how_much(
     jobs = max(1, min(jobs, work.runs))
     echo(
         f"{counted(len(tasks), 'run')} ({counted(len(plan.sources), 'trace')}, "
-        f"{counted(len(plan.policies), 'policy', 'policies')}), {work.runs:,} still to be done: "
+        f"{counted(len(plan.policies), 'policy', 'policies')}), {work.runs:,} remaining: "
         f"{counted(work.events, 'event')}."
     )
     echo(
-        f"About {spell_seconds(work.seconds / jobs)} with {jobs} at a time, judging by the "
-        f"beginnings of {work.measured:,} of them."
+        f"Estimated time: {spell_seconds(work.seconds / jobs)} with {jobs} runs at a time, from "
+        f"the first events of {work.measured:,} of them."
     )
 
 
 def _report(summary: Summary, output: Path) -> None:
-    left = f", {counted(summary.left, 'is', 'are')} with another sweep" if summary.left else ""
+    left = f", {counted(summary.left, 'is', 'are')} left to another sweep" if summary.left else ""
     echo(
         f"simalloc: {counted(summary.asked, 'run')}: "
-        f"{counted(summary.present, 'was', 'were')} there, {summary.done:,} done in "
+        f"{summary.present:,} already stored, {summary.done:,} done in "
         f"{spell_seconds(summary.seconds)}{left}; {output}",
         err=True,
     )
     if summary.failed:
         echo(
             f"simalloc: {counted(summary.failed, 'run')} failed; `simalloc results {output} "
-            "--failed` says why, and --retry-failed runs what failed again.",
+            "--failed` prints the reasons, and --retry-failed repeats these runs.",
             err=True,
         )
         click.get_current_context().exit(EXIT_FAILED_RUNS)

@@ -78,7 +78,7 @@ def test_standard_input(tmp_path):
     assert list(tmp_path.iterdir()) == []
     result = simalloc("import", "-", "-o", "t.npz", "--lenient", input="m 0 8\nf 3\n")
     assert result.exit_code == 0
-    assert "left out: frees of unknown objects: 1, the first at line 2" in result.stderr
+    assert "omitted: frees of unknown objects: 1, the first at line 2" in result.stderr
     assert len(read_trace(tmp_path / "t.npz")) == 1
 
 

@@ -95,8 +95,8 @@ def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
     [
         (["-p", "nosuch"], "unknown policy 'nosuch'"),
         (["-p", "best-possible"], "does not place objects event by event"),
-        (["-p", "first-fit-ao", "-p", "best-fit-ao"], "place takes one policy, and got first-"),
-        (["-p", "ptmalloc:arena_max=2,top_pad=0,jemalloc"], "top_pad=0 and jemalloc."),
+        (["-p", "first-fit-ao", "-p", "best-fit-ao"], "place takes one policy, but first-"),
+        (["-p", "ptmalloc:arena_max=2,top_pad=0,jemalloc"], "top_pad=0 and jemalloc are given."),
         (["-p", "first-fit-ao", "--page", "3000"], "a power of two"),
         (["-p", "first-fit-ao", "--page", "wide"], "is not a size"),
     ],

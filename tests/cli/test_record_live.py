@@ -76,7 +76,7 @@ def test_a_recording_of_which_simalloc_was_killed_is_not_taken_from_its_programs
         assert "is still recorded" in refused.stderr
         assert run("--snapshot", folder, "-o", "early.npz").returncode == 0
         stopped = run("--stop", folder)
-        assert "1 process will be recorded no more" in stopped.stderr
+        assert "the recording of 1 process has ended" in stopped.stderr
         assert "--recover" in stopped.stderr
         assert run("--recover", folder, "-o", "out.npz").returncode == 0
         assert not folder.exists()
@@ -91,7 +91,7 @@ def test_a_recording_is_stopped_and_its_program_goes_on(run, tmp_path):
     with recorded(tmp_path) as (process, folder):
         assert run("--stop", folder).returncode == 0
         printed = ""
-        while "goes on without being recorded" not in printed:
+        while "continues without being recorded" not in printed:
             printed = process.stderr.readline()
         trace = read_trace(tmp_path / "out.npz")
         assert not folder.exists()
@@ -107,7 +107,7 @@ def test_a_recording_is_stopped_and_its_program_goes_on(run, tmp_path):
 def test_a_recording_ends_after_a_time(tmp_path):
     with recorded(tmp_path, "--for", "50ms") as (process, _):
         printed = ""
-        while "goes on without being recorded" not in printed:
+        while "continues without being recorded" not in printed:
             printed = process.stderr.readline()
         go(process)
         go(process)
@@ -129,7 +129,7 @@ def test_a_recording_ends_at_a_size(run, tmp_path):
 def test_processes_that_begin_after_the_end_are_not_complained_about(tmp_path):
     script = "echo ready; read go; ls / >/dev/null; exit 3"
     with recorded(tmp_path, "--for", "10ms", script=script) as (process, _):
-        while "goes on without" not in process.stderr.readline():
+        while "continues without" not in process.stderr.readline():
             pass
         go(process)
         _, printed = process.communicate(timeout=PATIENCE)

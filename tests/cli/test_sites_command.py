@@ -62,7 +62,10 @@ def test_it_proposes_what_to_put_apart(trace):
         (["--least", "nan"], "'nan' is not a number"),
         (["-p", "first-fit-ao", "--apart", "nobody"], "no call site is in a function 'nobody'"),
         (["-p", "nosuch"], "unknown policy 'nosuch'"),
-        (["-p", "jemalloc,tcmalloc"], "sites takes one policy, and got jemalloc and tcmalloc."),
+        (
+            ["-p", "jemalloc,tcmalloc"],
+            "sites takes one policy, but jemalloc and tcmalloc are given.",
+        ),
     ],
 )
 def test_what_cannot_be(trace, arguments, complaint):

@@ -40,20 +40,20 @@ def test_a_sweep_says_what_it_did_on_stderr_alone(plan):
     path = plan.parent / "results.sqlite"
     result = simalloc("sweep", plan, "-o", path)
     assert result.stdout == ""
-    assert "8 runs: 0 were there, 8 done in" in result.stderr
+    assert "8 runs: 0 already stored, 8 done in" in result.stderr
     again = simalloc("sweep", plan, "-o", path)
     assert again.exit_code == 0
-    assert "8 runs: 8 were there, 0 done" in again.stderr
+    assert "8 runs: 8 already stored, 0 done" in again.stderr
 
 
 def test_a_dry_run_runs_nothing(plan, results):
     fresh = plan.parent / "fresh.sqlite"
     result = simalloc("sweep", plan, "-o", fresh, "--dry-run", "--jobs", "3")
     assert result.exit_code == 0
-    assert "8 runs (4 traces, 2 policies), 8 still to be done: 81,000 events." in result.stdout
-    assert "with 3 at a time" in result.stdout
+    assert "8 runs (4 traces, 2 policies), 8 remaining: 81,000 events." in result.stdout
+    assert "with 3 runs at a time" in result.stdout
     assert not fresh.exists()
-    assert "0 still to be done" in simalloc("sweep", plan, "-o", results, "--dry-run").stdout
+    assert "0 remaining" in simalloc("sweep", plan, "-o", results, "--dry-run").stdout
     assert simalloc("sweep", plan, "--dry-run").exit_code == 0
 
 
@@ -169,7 +169,7 @@ def test_compare_and_merge(plan, results):
         assert simalloc("sweep", plan, "-o", part, "--shard", f"{index}/2").exit_code == 0
     merged = simalloc("merge", plan.parent / "part-1.sqlite", plan.parent / "part-2.sqlite",
                       "-o", results)  # fmt: skip
-    assert "0 runs added, 8 were there" in merged.stderr
+    assert "0 runs added, 8 already stored" in merged.stderr
 
 
 def test_two_sweeps_into_one_file_share_the_work(tmp_path):
@@ -178,7 +178,7 @@ def test_two_sweeps_into_one_file_share_the_work(tmp_path):
     sweeps = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     texts = [sweep.communicate()[1] for sweep in sweeps]
     assert [sweep.returncode for sweep in sweeps] == [0, 0], texts
-    done = [int(re.search(r"there, (\d+) done", text)[1]) for text in texts]
+    done = [int(re.search(r"stored, (\d+) done", text)[1]) for text in texts]
     assert sum(done) == len(Results.read(path))
     keys = {(row["trace_sha256"], row["policy"]) for row in Results.read(path)}
     assert len(keys) == len(Results.read(path))
