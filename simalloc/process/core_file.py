@@ -57,8 +57,8 @@ class CoreFile(Target):
         self.name = str(path)
         self.process = None
         self.command = ""
-        # The file is not mapped, because reading a mapping of a file that has been truncated
-        # meanwhile ends the program.
+        # The file is not mapped, because access to a mapping ends the program if the file has been
+        # truncated.
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._file)
         self._size = os.lseek(self._file, 0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""A snapshot of a real heap: its blocks and their states, sums per arena, and kept memory."""
+"""A snapshot of a real heap: its blocks and states, sums per arena, and kept free memory."""
 
 from __future__ import annotations
 

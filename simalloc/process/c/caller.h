@@ -23,8 +23,8 @@ struct call {
 };
 
 /* Lets threads run until no thread is executing code of the allocator or the loader. Returns the
- * number of threads that still are after many rounds, or -1 if the threads could not be stopped
- * again. */
+ * number of threads that still execute such code after many rounds, or -1 if the threads could not
+ * be stopped again. */
 int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory);
 
 /* Returns a stopped thread that is outside the allocator and the loader, or NULL. */

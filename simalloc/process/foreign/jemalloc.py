@@ -41,10 +41,7 @@ def class_sizes() -> list[int]:
 def find_jemalloc(
     target: Target, data: Sequence[tuple[str, Region]], runs: Sequence[Mapping]
 ) -> Iterator[Foreign]:
-    """Yield each jemalloc in the process.
-
-    A Rust program may contain its own copy besides another.
-    """
+    """Yield each jemalloc in the process. A Rust program may contain a second one."""
     for file, region in data:
         for leaves in _roots(target, region, runs):
             found = _heap(target, file, leaves)

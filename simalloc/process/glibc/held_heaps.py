@@ -1,4 +1,7 @@
-"""All glibc heaps of a process that is held for another purpose: during the stop, only copied."""
+"""All glibc heaps of a process that is held for another purpose.
+
+The heaps are only copied while the process is held.
+"""
 
 from __future__ import annotations
 

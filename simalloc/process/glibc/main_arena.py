@@ -107,7 +107,7 @@ class _Candidate:
 
 
 def _fences_in(region: Region) -> bool:
-    """Return whether a page of a region ends like a piece of an arena."""
+    """Return whether a page of a region ends with two fences, like a piece of an arena."""
     ends = region.words.reshape(-1, PAGE // 8)[:, [-3, -1]]
     found = (ends[:, 1] == _SECOND_FENCE) & np.isin(ends[:, 0], np.array(_FIRST_FENCE, np.uint64))
     return bool(found.any())
@@ -211,7 +211,7 @@ def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
 
 
 def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: State) -> bool:
-    """Return whether a piece may belong to this arena, by the bin of its first free chunk."""
+    """Return whether a piece may belong to this arena, judged by its first free chunk's bin."""
     target.check_time()
     region = next(r for r in regions if r.start < one.end <= r.end)
     at = one.starts[0] + (-one.starts[0]) % HEADER

@@ -104,7 +104,8 @@ def _per_page(walk: Walk, region: Region, which: NDArray[np.bool_]) -> NDArray[n
     """Return the bytes of chunks in each page."""
     count = len(region.pages)
     start, end = _ends(walk, region, which)
-    # A chunk adds its slope to the bytes before each page's end, and subtracts it at its own end.
+    # A chunk contributes to the bytes before each page's end that follows its start. A second term
+    # cancels the contribution beyond the chunk's end.
     begun = np.bincount(start // PAGE, PAGE - start % PAGE, minlength=count + 1)
     over = np.bincount(end // PAGE, PAGE - end % PAGE, minlength=count + 1)
     full = np.bincount(start // PAGE + 1, minlength=count + 2)[: count + 1]

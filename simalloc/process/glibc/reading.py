@@ -239,7 +239,7 @@ def _threads_of(
 
 
 def _copied_words(reading: Reading) -> Words:
-    """Return a function for words of memory that reads only words that no arena's copy contains."""
+    """Return a function for words of memory, which reads only words outside the arenas' copies."""
     regions = [region for copy in reading.copies.values() for region in copy.regions]
     memory = memory_of(regions)
 

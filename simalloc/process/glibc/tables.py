@@ -193,7 +193,7 @@ def read_tables(target: Target, threads: Sequence[Thread], slot: Slot) -> list[T
 
 
 def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bool) -> Lists:
-    """Follow the lists of all tables together. Counts limit them, and repeated chunks end them.
+    """Follow the lists of all tables, up to their counts and to the first repeated chunk.
 
     `words` returns the words at addresses, and `places` is the number of places of each list.
     """
