@@ -76,7 +76,7 @@ def ranks_table(results: Results) -> Table:
         f"{EMACS}\ngenerated, in full",
         *map(heading, LIKE_EMACS),
     )
-    note = "Ranks are among the allocators that the trace was replayed under."
+    note = "Ranks compare the allocators under which the trace was replayed."
     return Table("Ranks by fragmentation at the end; 1 is the lowest", columns, rows, (note,))
 
 
