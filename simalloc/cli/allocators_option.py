@@ -1,4 +1,4 @@
-"""`-a NAME...`: real allocators."""
+"""The option `-a NAME...`, which selects real allocators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.heap.real import find_allocators
 
 
 def allocators_option() -> Callable[[Any], Any]:
-    """Return the option -a, which gives the allocators named; none if it is absent."""
+    """Return the option -a, whose value is the list of named allocators; empty by default."""
     return click.option(
         "-a",
         "--allocators",

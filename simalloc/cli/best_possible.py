@@ -27,7 +27,7 @@ from simalloc.trace.catalogue import find_trace
 
 DOES_NOT_FIT: Final = 1
 NOT_KNOWN: Final = 3
-"""Exit statuses of `--capacity`; 2 stands for bad input."""
+"""Exit statuses of `--capacity`; 2 is invalid input."""
 
 
 @click.command(

@@ -12,8 +12,8 @@ from click.shell_completion import CompletionItem, FishComplete, add_completion_
 class _WholeNames(FishComplete):
     """Completion in fish that keeps the commas of a list of policies.
 
-    A line of the answer is `TYPE,NAME`. Click's script for fish splits it at every comma and drops
-    all but the first part of the name and of its description.
+    A line of completion output is `TYPE,NAME`. Click's script for fish splits it at every comma and
+    drops all but the first part of the name and of its description.
     """
 
     source_template: ClassVar[str] = FishComplete.source_template.replace(
@@ -27,11 +27,11 @@ add_completion_class(_WholeNames, "fish")
 def traces(
     context: click.Context, parameter: click.Parameter, unfinished: str
 ) -> list[CompletionItem]:
-    """Return the catalogued traces, and files.
+    """Return the catalogued traces and files, and after -p also policies.
 
-    Policies too behind a -p, which takes several words.
+    The option -p accepts several words.
     """
-    from simalloc.trace.catalogue import catalogue  # noqa: PLC0415 - only if asked
+    from simalloc.trace.catalogue import catalogue  # noqa: PLC0415 - only for completion
 
     further = policies(context, parameter, unfinished) if context.params.get("policies") else []
     named = ((name, entry.program) for name, entry in catalogue().items())
@@ -42,7 +42,7 @@ def policies(
     _context: click.Context, _parameter: click.Parameter, unfinished: str
 ) -> list[CompletionItem]:
     """Return the policies and groups, also for the last name of a list with commas."""
-    from simalloc.policy import CATALOGUE, GROUPS  # noqa: PLC0415 - only if asked
+    from simalloc.policy import CATALOGUE, GROUPS  # noqa: PLC0415 - only for completion
 
     before, comma, last = unfinished.rpartition(",")
     groups = ((f"@{group}", f"{len(rows)} policies") for group, rows in GROUPS.items())

@@ -1,4 +1,4 @@
-"""Conditions on the runs of a file of results, as commands take them."""
+"""Conditions on the runs of a result file, as command-line arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.sweep import Results
 
 
 def condition(text: str) -> tuple[str, str]:
-    """Read NAME=VALUE, a condition on a column of results or a parameter of policies."""
+    """Return the name and the value of NAME=VALUE, a condition on a column or a parameter."""
     name, equals, wanted = text.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE")
@@ -19,7 +19,7 @@ def condition(text: str) -> tuple[str, str]:
 
 
 def runs_in(path: Path, conditions: Iterable[tuple[str, str]]) -> Results:
-    """Return the runs in a file of results that meet all conditions."""
+    """Return the runs in a result file that meet all conditions."""
     results = Results.read(path)
     for name, value in conditions:
         results = results.where(**{name: value})

@@ -66,7 +66,7 @@ _OPTIONS: Final = (
 
 
 def device_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options `capacities`, `settings`, `searches` and `device`."""
+    """Add the options `capacities`, `settings`, `searches` and `device` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -77,7 +77,7 @@ def explored(
 ) -> WhatIf:
     """Return the memory that a trace needs under the common settings and the given ones.
 
-    Ctrl-C ends the work; the result then holds all measurements until then and is marked
+    Ctrl-C ends the work. The result then contains all measurements so far and is marked
     interrupted.
     """
     texts = [*SETTINGS, *settings]

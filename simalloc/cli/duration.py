@@ -1,4 +1,4 @@
-"""The durations that options take, such as 10m."""
+"""The type of options whose value is a duration, such as 10m."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Duration(click.ParamType[float]):
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the seconds."""
+        """Return the duration in seconds, or fail."""
         found = _DURATION.fullmatch(str(value))
         seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
         if seconds <= 0:

@@ -1,4 +1,4 @@
-"""A click group whose commands are imported when they are called, and how it ends."""
+"""A click group that imports a command when it is called, and that reports errors."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ EXIT_PIPE_CLOSED = 1
 
 
 class Command(NamedTuple):
-    """Where a command is found, and the first sentence of its help."""
+    """A command: the module that defines it, and the first sentence of its help."""
 
     module: str
     summary: str
 
 
 class LazyGroup(click.Group):
-    """Lists its commands without importing them, and reports errors as simalloc does.
+    """A group that lists its commands without importing them, and reports errors.
 
-    Wrong input (`SimallocError`), wrong usage, file errors and exhausted memory are reported in one
-    line on stderr with exit code 2. Ctrl-C is exit code 130 and SIGTERM 143, and neither leaves a
-    partial file. A closed pipe on stdout ends the program quietly.
+    Invalid input (`SimallocError`), invalid usage, file errors and exhausted memory are reported in
+    one line on stderr with exit code 2. Ctrl-C causes exit code 130 and SIGTERM 143, and neither
+    leaves a partial file. A closed pipe on stdout ends the program quietly.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class LazyGroup(click.Group):
         self._lazy_commands = {name: part[name] for part in sections.values() for name in part}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the commands in the order of the table."""
+        """Return the names of the commands in the order of the table."""
         return list(self._lazy_commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import a command: it is the `command` of its module."""
+        """Import and return a command, which is the `command` of its module."""
         if cmd_name not in self._lazy_commands:
             return None
         module = import_module(self._lazy_commands[cmd_name].module)
-        if not gc.isenabled():  # __main__.py: no garbage until here
+        if not gc.isenabled():  # __main__.py has disabled garbage collection
             gc.freeze()
             gc.enable()
         command: click.Command = module.command
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the named command; an unknown name is an error with the nearest name as a hint."""
+        """Find the named command. For an unknown name, report the nearest name as a hint."""
         name = args[0]
         if name not in self._lazy_commands and not name.startswith("-"):
             near = get_close_matches(name, self._lazy_commands, n=1)
@@ -75,16 +75,16 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the sections of commands from the table alone."""
+        """Write the sections of commands without importing the commands."""
         for title, commands in self._sections.items():
             with formatter.section(title):
                 formatter.write_dl([(name, each.summary) for name, each in commands.items()])
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Run a command line and leave the process."""
+        """Run a command line and exit the process."""
         kwargs["standalone_mode"] = False
         if "_SIMALLOC_COMPLETE" in os.environ:
-            import_module("simalloc.cli.completing")  # it extends click's completion
+            import_module("simalloc.cli.completing")  # extends click's completion
         _open_closed_streams()
         spell_plainly()
         try:
@@ -116,9 +116,9 @@ class LazyGroup(click.Group):
 
 
 def _open_closed_streams() -> None:
-    """Put something in the place of stdout and stderr where the caller has closed them.
+    """Replace stdout and stderr if the caller has closed them.
 
-    Writing to such a stdout fails, as it does in other programs; what goes to stderr is lost.
+    Writes to a closed stdout fail, as in other programs. Output to a closed stderr is discarded.
     """
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")

@@ -30,7 +30,7 @@ traces_argument: Final = click.argument(
 def output_option(
     what: str, *, metavar: str | None = None, required: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command -o, the file that it writes."""
+    """Return the option -o, whose value is the file to write."""
     return click.option(
         "-o",
         "--output",
@@ -42,7 +42,7 @@ def output_option(
 
 
 def rows_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command --rows, the maximum number of `what` in its table."""
+    """Return the option --rows, whose value is the maximum number of `what` in the table."""
     return click.option(
         "--rows",
         "--most",
@@ -55,7 +55,7 @@ def rows_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def plot_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command --plot, which is refused before any work where matplotlib is missing."""
+    """Return the option --plot. It fails before any work if matplotlib is missing."""
     return click.option(
         "--plot",
         type=click.Path(dir_okay=False, path_type=Path),

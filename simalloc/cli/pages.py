@@ -81,6 +81,6 @@ def command(
 
 def _plot(runs: Sequence[Run], path: Path) -> None:
     from simalloc.report.figures.pages import draw_pages  # noqa: PLC0415 - needs an extra
-    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - the same
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
 
     save_figure(draw_pages(runs), path)

@@ -1,4 +1,4 @@
-"""`-p NAME...`: one policy or several."""
+"""The option `-p NAME...`, for one or several policies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def policy_option(what: str, *, required: bool = False) -> Callable[[Any], Any]:
 def one_policy_option(
     what: str, *, required: bool = False, default: str | None = None
 ) -> Callable[[Any], Any]:
-    """Return the option -p of a command that takes one policy; `what` is its help text."""
+    """Return the option -p of a command with one policy; `what` is its help text."""
     return click.option(
         *_SPELLINGS,
         multiple=True,
@@ -57,15 +57,15 @@ def _only(context: click.Context, texts: Sequence[str]) -> str | None:
 
 
 class PolicyCommand(click.Command):
-    """A command whose option -p takes names up to the first argument that names no policy."""
+    """A command whose option -p accepts names up to the first argument that is not a policy."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments as if each policy's name stood behind a -p of its own."""
+        """Parse the arguments as if -p preceded the name of each policy."""
         return super().parse_args(ctx, list(_spelled_out(args)))
 
 
 def _spelled_out(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the arguments with a -p before each name that follows another; a file stays a file."""
+    """Yield the arguments with -p before each further policy name; file names stay unchanged."""
     rest = iter(arguments)
     names_follow = False
     for argument in rest:

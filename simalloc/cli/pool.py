@@ -169,7 +169,7 @@ def _margins(
 
 def _plot(traces: Sequence[Trace], answers: Sequence[Answer], path: Path) -> None:
     from simalloc.report.figures.pools import draw_refusals  # noqa: PLC0415 - needs an extra
-    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - the same
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
 
     lines = {}
     with progress("Refused requests", len(answers)) as advance:
@@ -206,7 +206,7 @@ def _diagnoses(
 def _beside_pools(
     traces: Sequence[Trace], alone: Answer, count: int | None
 ) -> tuple[BlockPools, Answer] | None:
-    """Return block pools and the heap beside them."""
+    """Return block pools and the remaining heap."""
     if count is None:
         return None
     least = alone.sizes.smallest if alone.sizes else 0
@@ -216,7 +216,7 @@ def _beside_pools(
 
 
 def _write_tables(found: _Found, table_format: Format) -> None:
-    """Write everything as tables; people also get the declarations of block pools."""
+    """Write all results as tables; format `table` also prints declarations of block pools."""
     write_table(pools_table(found.answers), table_format, sys.stdout)
     if found.margins:
         write_table(margins_table(found.margins), table_format, sys.stdout)

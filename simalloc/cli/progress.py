@@ -1,4 +1,4 @@
-"""Progress of commands, on stderr: a bar on a terminal, else a line every ten seconds."""
+"""Progress of commands, on stderr: a bar on a terminal, otherwise a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
 
 _SEEN: Final = f"{__name__}.seen"
-"""When the command last showed how far it is, or began: many short works are a long one."""
+"""Time at which the command last showed progress, or began.
+
+The delay before the first bar is counted from this time, so that many short pieces of work count as
+a long one.
+"""
 
 
 @contextmanager
 def progress(label: str, total: float | None) -> Iterator[Bar]:
-    """Show how far the work in the block has come; the block gets a `Bar` to call."""
-    context = click.get_current_context(silent=True)  # None: not from a command line
+    """Show the progress of the work in the block, which calls the yielded `Bar`."""
+    context = click.get_current_context(silent=True)  # None outside a command line
     meta = context.meta if context else {}
     with any_progress(label, total, shown=True, seen=meta.get(_SEEN)) as bar:
         yield bar

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _MAX_OTHERS: Final = 5
 _FEW_PLACES: Final = 9
-"""Places without names that are not worth a word; the loader has some."""
+"""Maximum number of unnamed code locations without a warning; the loader has some."""
 _PYTHON: Final = (
     "Python serves objects of up to 512 bytes from its own allocator. The trace contains only the "
     "large blocks of this allocator. Use --python to record every object and its Python code"
@@ -55,7 +55,7 @@ _PYTHON: Final = (
 
 
 class _WithStacks(click.Command):
-    """A command whose option `--stacks` may have a value, but only one joined to it by `=`."""
+    """A command whose option `--stacks` takes an optional value, but only after `=`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         valued = {
@@ -72,7 +72,7 @@ class _WithStacks(click.Command):
 def _directory_option(
     spelling: str, what: str, *, name: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give the command an option for the directory of a recording."""
+    """Return an option for the directory of a recording."""
     return click.option(
         spelling,
         name or spelling.removeprefix("--"),
@@ -227,7 +227,7 @@ def _record_command(
     wanted: Wanted,
     recording: Callable[[Sequence[str], Path, _Teller], Outcome],
 ) -> int:
-    """Record a command by `recording`; return its exit code."""
+    """Record a command by `recording` and return its exit code."""
     try:
         outcome = recording(command, output, teller)
     except ProgramError as error:
@@ -256,7 +256,7 @@ def _record_process(
     *,
     excluded: bool,
 ) -> int:
-    """Record a running process; return the exit code. `excluded` options were given too."""
+    """Record a running process and return the exit code; `excluded` is True for invalid options."""
     if excluded:
         raise click.UsageError("--pid excludes COMMAND, --python, --no-wait and --alone")
     from simalloc.process.attach import record_process  # noqa: PLC0415 - on Linux only
@@ -281,7 +281,7 @@ def _check_symbolizer(wanted: Wanted) -> None:
 
 
 class _Teller:
-    """Tells on stderr what happens while the command runs: on a terminal, in one line."""
+    """Reports events of the recording on stderr; on a terminal, progress stays in one line."""
 
     def __init__(self, *, wants_progress: bool) -> None:
         self.wants_progress = wants_progress
@@ -346,7 +346,7 @@ class _Teller:
 def _write_recorded(
     output: Path, snapshot: Path | None, directory: Path | None, *, alone: bool
 ) -> int:
-    """Write a partial or abandoned recording; return the exit code."""
+    """Write the traces of a running or interrupted recording. Return the exit code."""
     if snapshot is not None:
         _summarize(take_snapshot(snapshot, output, alone=alone, report=_say))
     if directory is None:
@@ -367,7 +367,7 @@ def _stop(directory: Path) -> None:
 
 
 def _detach(directory: Path) -> None:
-    """Remove the recorder from a process that was attached to, by a command that was killed."""
+    """Remove the recorder from an attached process if the recording command was killed."""
     if not list(directory.glob(f"*{START_SUFFIX}")):
         return
     from simalloc.process.attach import detach, process_of  # noqa: PLC0415 - on Linux only
@@ -382,7 +382,7 @@ def _say(text: str) -> None:
 
 
 def _ending(process: int, reason: int) -> str:
-    """Return why a recording ended before its process; a reason of 0 is an end on request."""
+    """Return the reason why a recording ended before its process; 0 is an end on request."""
     if not reason:
         return f"process {process} was still running when its recording ended."
     return f"the recording of process {process} ends early: {reason_of(reason)}."
@@ -418,7 +418,7 @@ def _is_python(one: Recorded) -> bool:
 
 
 def _summarize_one(one: Recorded) -> None:
-    name = Path(one.executable).name or "process"  # a chroot may have no /proc, which names it
+    name = Path(one.executable).name or "process"  # a chroot may lack /proc
     _say(
         f"{one.path}: {name} ({one.process}), {counted(one.totals.events, 'event')} on "
         f"{counted(one.totals.objects, 'object')}, at most "
@@ -457,7 +457,7 @@ def _summarize_one(one: Recorded) -> None:
 
 
 def _summarize_allocators(one: Recorded) -> None:
-    """Name allocators that the recording lacks, or that the models do not have."""
+    """Name allocators whose blocks are missing, or that no model covers."""
     if one.built_in == FREE_THREADED:
         _say(
             f"  {one.executable} is a free-threaded Python. Its own mimalloc serves Python's "

@@ -121,7 +121,7 @@ def command(
 
 
 def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
-    """Write one page on all traces of a folder: the processes of a recording."""
+    """Write one page on all traces of a folder, which are the processes of a recording."""
     files = [file for file in sorted(folder.glob(f"*{SUFFIX}")) if file.is_file()]
     if not files:
         raise SimallocError(f"{folder} has no traces (*{SUFFIX})")
@@ -146,14 +146,14 @@ def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
 
 
 def _beside(name: str) -> Path:
-    """Return the path of a page: beside the trace's file or folder, or here for a name."""
+    """Return the path of a page: beside the trace's file or folder, or here for a trace's name."""
     if Path(name).is_dir():
         return Path(name).resolve().with_suffix(".html")
     return Path(name).with_suffix(".html") if Path(name).is_file() else Path(f"{name}.html")
 
 
 def _traces(names: Sequence[str], device: int | None) -> Iterator[tuple[str, EventSource]]:
-    """Yield each trace once, with its argument. A name that occurs again gets a number."""
+    """Yield each trace once, with its argument. A repeated name gets a number."""
     taken: set[str] = set()
     for one in {find_trace(one).resolve(): one for one in names}.values():
         trace = open_source(one, device=device)
@@ -161,7 +161,7 @@ def _traces(names: Sequence[str], device: int | None) -> Iterator[tuple[str, Eve
 
 
 def _apart(name: str, taken: set[str]) -> str:
-    """Return a name that is not `taken`, and take it."""
+    """Return a name that is not in `taken`, and add it to `taken`."""
     numbered = (f"{name} ({number})" for number in count(2))
     free = next(one for one in chain([name], numbered) if one not in taken)
     taken.add(free)
@@ -173,7 +173,7 @@ def _natives(
 ) -> list[NativeRun]:
     """Return the replays by the allocators that can replay the trace.
 
-    They are all left out if the trace has more than `max_events` events.
+    The list is empty if the trace has more than `max_events` events.
     """
     if len(source) > max_events:
         return []
@@ -200,7 +200,7 @@ def _left_out(source: EventSource, max_events: int) -> str:
 
 
 def _command(traces: Sequence[str], output: Path, arguments: Mapping[str, Any]) -> str:
-    """Return the command that makes the page again."""
+    """Return the command that produces the page again."""
     several = [
         part
         for option, name in (("-p", "policies"), ("--settings", "settings"))

@@ -122,7 +122,7 @@ def _over_range(
     policies: Sequence[Policy],
     of: Quantity,
 ) -> Table:
-    """Return a row per trace and policy with the range of its results over the values."""
+    """Return a row for each trace and policy with the range of its results over the values."""
     spread = values.over(policies)
     rows = []
     for source, options in started:

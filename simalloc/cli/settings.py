@@ -59,12 +59,12 @@ from simalloc.trace import EventSource, Trace
 from simalloc.trace.sample import refuse_sample
 
 _REPEATS: Final = 3
-"""Times that a real malloc is timed."""
+"""Number of timed passes of a real malloc."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A trace, its settings, those within the budget, the verdict, and candidates left out."""
+    """A trace, its settings, settings within the budget, the verdict, and omitted candidates."""
 
     source: EventSource
     machine: Machine
@@ -183,7 +183,7 @@ def _find(
     *,
     search: bool,
 ) -> _Found:
-    """Replay a trace under all settings and return the verdict."""
+    """Replay a trace under all settings and return the results."""
     python = python_of(source)
     given = [user_candidate(text, python) for text in own]
     tried = list(dict.fromkeys([*candidates(search=search, python=python), *given]))
@@ -201,7 +201,7 @@ def _find(
 
 
 def _below(settings: Sequence[Setting], used: Setting, limit: int | None) -> list[Setting]:
-    """Return the settings within a limit, and that in use whatever it needs."""
+    """Return the settings within a limit, and always the present one."""
     if limit is None:
         return list(settings)
     if all(one.peak_bytes > limit for one in settings):
@@ -245,7 +245,10 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
 
 
 def _on_separate_arenas(source: EventSource, used: Setting) -> list[str]:
-    """Return sentences on code whose objects should have a separate arena, if that saves enough."""
+    """Return sentences on code whose objects should have a separate arena.
+
+    The list is empty unless the saving is worth a change.
+    """
     with progress(f"{source.name}: separate arenas", events_of_best_apart(source)) as advance:
         found = best_apart(source, used.run, most=1, progress=advance)
     return [

@@ -266,7 +266,7 @@ def _has(frames: Sequence[Frame], text: str) -> bool:
 def _try_apart(
     trace: Trace, policy: str, functions: Sequence[str], chosen: Sequence[Sequence[int]]
 ) -> None:
-    """Say on stderr how much memory each function's objects would need in a heap of their own."""
+    """Report on stderr the saving of a separate heap for each function's objects."""
     with progress(f"{trace.name}: apart", len(trace) * (1 + len(functions))) as advance:
         parting = Parting(trace, policy, advance)
         found = [parting.apart(sites) for sites in chosen]
@@ -280,7 +280,7 @@ def _try_apart(
 
 
 def _propose(trace: Trace, policy: str, wrappers: Sequence[str] | None, page: int) -> None:
-    """Say on stderr for which functions' objects a heap of their own would save most."""
+    """Report on stderr the functions whose objects should have a separate heap."""
     with progress(f"{trace.name}: apart", events_of_best_apart(trace)) as advance:
         found = best_apart(trace, policy, page=page, wrappers=wrappers, progress=advance)
     for proposal in found:

@@ -1,4 +1,4 @@
-"""The sizes that options take, such as 4K."""
+"""The type of options whose value is a size, such as 4K."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Size(click.ParamType[int]):
     def convert(
         self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
-        """Return the bytes."""
+        """Return the size in bytes, or fail."""
         try:
             size = parse_size(str(value))
         except SimallocError as error:

@@ -1,4 +1,4 @@
-"""The heaps that runs begin with: the option `--start`."""
+"""The initial heaps of runs: the option `--start`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from simalloc.trace import EventSource
 from simalloc.trace.catalogue import find_trace, open_source
 
 RECORDED: Final = "recorded"
-"""Value of the option: each trace has its own heap, which `simalloc record --pid` saved."""
+"""Value of the option for the heaps that `simalloc record --pid` saved with each trace."""
 
 
 @dataclass(frozen=True)
 class Starts:
-    """The heaps that runs of ptmalloc begin with: one for all traces, or each trace's own."""
+    """Initial heaps of ptmalloc runs: one for all traces, or a separate heap for each trace."""
 
     heap: Start | None = None
     are_recorded: bool = False
@@ -30,9 +30,9 @@ class Starts:
         return self.are_recorded or self.heap is not None
 
     def opened(self, name: str) -> tuple[EventSource, Start | None]:
-        """Open a trace. Return it with the live blocks of its heap in front, and the heap, if any.
+        """Open a trace. Return it with the live blocks of its heap in front, and the heap, or None.
 
-        Raises `SimallocError` if a trace should have a heap of its own and has none.
+        Raises `SimallocError` if `are_recorded` is true and the trace has no saved heap.
         """
         source = open_source(name)
         start = _recorded_with(source, find_trace(name)) if self.are_recorded else self.heap
@@ -57,7 +57,7 @@ def _recorded_with(source: EventSource, path: Path) -> Start:
 
 
 def _load(path: Path) -> Start:
-    """Return the heap in a file that `simalloc snapshot -o` or `simalloc record --pid` wrote."""
+    """Return the heap in a file from `simalloc snapshot -o` or `simalloc record --pid`."""
     from simalloc.process.saved import load_snapshot  # noqa: PLC0415 - on Linux only
 
     return Start.of(load_snapshot(path))

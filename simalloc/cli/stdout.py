@@ -1,4 +1,4 @@
-"""A stdout whose encoding lacks characters: they are replaced by plain ones."""
+"""Replacement of characters that stdout's encoding lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ERRORS: Final = "simalloc.plain"
 
 
 def spell_plainly() -> None:
-    """Have stdout write what its encoding lacks: bars in ASCII, all else as JSON escapes it."""
+    """Make stdout write missing characters in ASCII: bars as symbols, others as JSON escapes."""
     codecs.register_error(_ERRORS, _plain)
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors=_ERRORS)
@@ -21,7 +21,7 @@ def spell_plainly() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    import json  # noqa: PLC0415 - seldom needed, and it takes commands 2 ms to begin
+    import json  # noqa: PLC0415 - rarely needed, adds 2 ms to the start
 
     lacking = error.object[error.start : error.end]
     return "".join(_PLAIN.get(one) or json.dumps(one)[1:-1] for one in lacking), error.end

@@ -137,7 +137,7 @@ def _report(summary: Summary, output: Path) -> None:
 
 
 def spell_seconds(seconds: float) -> str:
-    """Return a duration as people say it: 4.2 s, 12 min, 3.4 h, 2.1 days."""
+    """Return a duration in a suitable unit: 4.2 s, 12 min, 3.4 h, 2.1 days."""
     for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if seconds >= 2 * length:
             return f"{seconds / length:.1f} {unit}"

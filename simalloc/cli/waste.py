@@ -138,6 +138,6 @@ def _real_wastes(trace: Trace, allocators: Sequence[Allocator]) -> list[Waste]:
 
 def _plot(wastes: Sequence[Waste], path: Path) -> None:
     from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - needs an extra
-    from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415 - the same
+    from simalloc.report.figures.waste import draw_waste  # noqa: PLC0415 - needs an extra
 
     save_figure(draw_waste(wastes), path)

@@ -35,7 +35,7 @@ class DeviceOutcome:
     there: DeviceFigures
     at: dict[int, DeviceFigures] = field(default_factory=dict)
     exact: bool = True
-    """False if Ctrl-C ended the search for the smallest: it is enough, and less may be."""
+    """False if Ctrl-C ended the search: `smallest` is then sufficient, maybe not the minimum."""
 
     @property
     def rounding(self) -> int:

@@ -21,7 +21,7 @@ At = Literal["worst", "peak", "end"]
 """The moment at which a heap is examined."""
 
 MOMENTS: Final = 32
-"""Number of moments besides the peak among which the worst is chosen."""
+"""Number of moments, in addition to the peak, from which the worst is chosen."""
 
 
 def held_under(
@@ -33,14 +33,15 @@ def held_under(
     page: int = 4096,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Held:
-    """Return the bytes that each site holds under a policy, at the peak, the end or the worst.
+    """Return the bytes that each site holds under a policy at one moment.
 
-    The peak is the first event with the worst value of a quantity (heap/quantity.py). The worst
-    moment has the largest waste, weighted by its share of the occupied pages: programs free much
-    before they end, and the end does not show the objects that pinned the heap until then. A run is
-    not replayed anew. `progress` is called with the number of events done since its last call, in
-    total twice the trace's events, or once for a run. Raises `SimallocError` if the trace has no
-    sites or is a sample, and as `simulate` does.
+    The moment is the peak, the end or the worst moment. The peak is the first event with the worst
+    value of a quantity (heap/quantity.py). The worst moment has the largest waste, weighted by its
+    share of the occupied pages: programs free much before they end, and the end does not show the
+    objects that pinned the heap until then. A run is not replayed again. `progress` is called with
+    the number of events done since its last call; the total is twice the trace's events, or once
+    for a run. Raises `SimallocError` if the trace has no sites or is a sample, and in the cases of
+    `simulate`.
     """
     sites_of(trace)
     if sampled_every(trace.provenance):
@@ -67,7 +68,7 @@ def moments_of(trace: Trace) -> list[int]:
 
 
 class _Search:
-    """Examines a heap after some events, and keeps the held bytes at their maximum."""
+    """An observer that examines a heap after some events, and keeps the worst result."""
 
     worst: Held
     _score = -1.0

@@ -14,8 +14,10 @@ from simalloc.trace import Trace
 from simalloc.trace.statistics import lives_of
 
 Key = Literal["size", "site", "stack"]
-"""Key by which objects are considered alike: size; size and innermost line outside allocation
-wrappers; or size and whole call path."""
+"""Key of similar objects, which always contains the requested size.
+
+"site" adds the innermost line outside allocation wrappers, and "stack" adds the whole call path.
+"""
 
 
 def predicted_young(
