@@ -240,7 +240,8 @@ def _reported(
 def feed(log: Log, batch: Batch, intake: Intake) -> None:
     """Add a batch to a trace. An invalid event is an error, or is skipped and counted if lenient.
 
-    If the log's tool can be attached to a running program, frees of unknown objects are counted.
+    If the log's tool can be attached to a running program, frees and reallocs of unknown objects
+    are skipped and counted.
     """
     events = batch.events
     if log.lenient or log.may_begin_late:

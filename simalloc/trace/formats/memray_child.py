@@ -31,7 +31,7 @@ FREES = (1, 5, 15)
 """Allocators whose records have no call path."""
 NAMED = 1 << 16
 MEMORY = 160 << 20
-"""Fixed limit of the process's data in bytes. It uses 13 MB before it reads the file."""
+"""Fixed limit of the process's data in bytes. The process uses 13 MB before it reads the file."""
 MEMORY_A_BYTE = 128
 """Further bytes per byte of the file, because the reader keeps the live allocations."""
 SYMBOLS = 2 << 30

@@ -95,8 +95,9 @@ def neighbours_of(lives: Lives, *, freed_only: bool = False) -> Neighbours:
 def neighbour_waits(lives: Lives) -> NDArray[np.int64]:
     """Return for each life the bytes allocated from its death until both neighbours are dead.
 
-    The neighbours are the objects allocated just before and just after (Johnstone and Wilson
-    1998, 6.3). The first and the last object have one neighbour only: the missing one is free.
+    The neighbours are the objects allocated just before and just after (Johnstone and Wilson 1998,
+    6.3). The first and the last object have only one neighbour. The missing neighbour counts as
+    free.
     """
     until = lives.death.copy()
     np.maximum(until[1:], lives.death[:-1], out=until[1:])

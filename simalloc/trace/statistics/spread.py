@@ -46,8 +46,8 @@ class Spread:
 def spread_of(source: EventSource, *, progress: Callable[[float], None] = lambda _: None) -> Spread:
     """Return the distribution of a trace's objects. A realloc makes a new object.
 
-    A trace file is read for it. `progress` is called with the number of events processed since its
-    last call.
+    A trace file is read during the call. `progress` is called with the number of events processed
+    since its last call.
     """
     spread = Spread(Steps(), Steps())
     for events in LifeReader(source):

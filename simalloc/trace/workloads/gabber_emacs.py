@@ -16,8 +16,8 @@ The trace is not available. These facts are taken from the paper (section 3):
 In a shorter trace, the number of files, the lifetimes and the live memory are smaller in
 proportion.
 
-Two properties are free choices: the choice of frequent sizes, and the independence of sizes from
-each other and from files. No fragmentation figure was used, so table 4 and figure 9 test the trace.
+Two properties are free choices: the frequent sizes, and the independence of sizes from each other
+and from files. No fragmentation figure was used, so table 4 and figure 9 test the trace.
 """
 
 from __future__ import annotations

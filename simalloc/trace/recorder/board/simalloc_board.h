@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Number of events between two synchronisation records. Such a record has 8 to 20 bytes. If the
- * line loses a byte, the block that contains it is lost. */
+ * line loses a byte, the events between two such records are lost. */
 #ifndef SIMALLOC_BOARD_BLOCK
 #define SIMALLOC_BOARD_BLOCK 64
 #endif
@@ -80,8 +80,8 @@ void simalloc_board_malloc(const void *block, size_t size, const void *caller);
 void simalloc_board_calloc(const void *block, size_t size, const void *caller);
 void simalloc_board_aligned(const void *block, size_t alignment, size_t size, const void *caller);
 /* `old` may be null. For a realloc to 0 bytes that freed `old`, call `simalloc_board_free(old)`. If
- * `old` equals `block`, the call may also be an allocation: the importer knows whether an object is
- * live at this address. */
+ * `old` equals `block`, the call may also be an allocation. The importer distinguishes the two: it
+ * knows whether an object is live at this address. */
 void simalloc_board_realloc(const void *old, const void *block, size_t size, const void *caller);
 void simalloc_board_free(const void *block, const void *caller);
 /* The task with this number or handle has ended. */
