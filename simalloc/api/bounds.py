@@ -19,19 +19,19 @@ def best_possible(
     capacity: int | None = None,
     progress: bool | None = None,
 ) -> Placement:
-    """Return the lowest placement that is found if the whole trace is known beforehand.
+    """Return the best placement that is found for a trace that is known in advance.
 
     Parameters
     ----------
     trace : Trace, TraceFile, str or path
-        A trace, the path of one, or the name of a shipped one. A table of buffers in MiniMalloc's
+        A trace, its path, or the name of a shipped trace. The buffers in a table in MiniMalloc's
         format may have gaps.
     effort : float, optional
-        Seconds after which the search ends. By default an exact search (few objects) ends after 10
-        seconds, and a search among more objects ends with its fixed list of fast tries.
+        Seconds after which the search ends. By default, the search ends after 10 seconds for up to
+        5,000 objects. For more objects, a fixed list of fast heuristics replaces the search.
     capacity : int, optional
-        Bytes. The search ends as soon as a placement fits into the capacity, or none can.
-        By default the search minimises the height.
+        Capacity in bytes. The search ends as soon as a placement fits into the capacity, or it is
+        proven that no placement fits. By default the search minimises the height.
     progress : bool, optional
         True shows a progress bar. By default the bar is shown in notebooks only.
 

@@ -110,7 +110,7 @@ def waste(
     progress: bool | None = None,
     **options: Unpack[RunKeywords],
 ) -> Waste:
-    """Return the bytes of a heap after an event by kind: live, headers, rounding, free and others.
+    """Return the bytes of a heap after an event, by kind: live, headers, rounding, free and more.
 
     `draw_waste` draws several results. Headers and tables of a policy are included with
     `"best-fit-ao:mechanism=on"`. Cached and free bytes are also split by pages of `page` bytes.
@@ -122,8 +122,8 @@ def waste(
     event : int, optional
         Index of the event after which the heap is examined. By default the event that `of` selects.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        Examine the heap at the first peak of its mapped or resident bytes, or when the largest free
-        block is first at its smallest.
+        Examine the heap at the first peak of its mapped or resident bytes, or at the first event at
+        which the largest free block is smallest.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def waste(
     Raises
     ------
     SimallocError
-        For another word in `of`.
+        If `of` has another value.
 
     Examples
     --------

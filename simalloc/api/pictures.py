@@ -54,9 +54,10 @@ def draw_timelines(
 ) -> Picture:
     """Draw the heaps of one trace under several policies over time, above the live bytes.
 
-    Every peak is visible at any length of the trace. A log in which the board reports its free
-    bytes or its largest free block is drawn beside the models: the first report at the first event,
-    the last at the last event, and the others by their times, or evenly if not all have times.
+    Every peak is visible at any length of the trace. `board_log` adds the free bytes or the largest
+    free block that a board reported. Its first report is drawn at the first event, and its last
+    report at the last event. The other reports are drawn at their times, or evenly if not all
+    reports have times.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def draw_timelines(
     runs : Run or sequence of Run
         Runs of one trace.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        Mapped bytes, or what the runs have also measured.
+        The bytes to draw. The runs must have measured them.
     events : tuple of int, optional
         First event of the window and one past its last event. All by default.
     board_log : str or path, optional
@@ -110,8 +111,8 @@ def draw_heap_maps(
 ) -> Picture:
     """Draw heap maps side by side: time across, addresses upwards, live objects coloured by age.
 
-    If more than half of peak live bytes would be mapped apart, as under jemalloc, and neither a
-    window nor `named` is given, the map omits addresses that are never used, and shows all.
+    The map omits addresses that are never used if more than half of peak live bytes are in separate
+    mappings, as under jemalloc. With a window or `named`, the map omits no addresses.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ def draw_free_sizes(
 
 @checked()
 def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
-    """Draw the sizes and lifetimes of a trace's objects, as shares of all.
+    """Draw the sizes and lifetimes of a trace's objects, as cumulative shares.
 
     Parameters
     ----------
@@ -375,7 +376,7 @@ def draw_ranking(
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
     of : {"mapped", "resident"}, default "mapped"
-        The bytes that the measure is of. The runs must have measured them.
+        The bytes that the measure compares. The runs must have measured them.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def record(
 ) -> Trace:
     """Run a command, record its malloc calls and return the trace.
 
-    Interrupting the kernel, or Ctrl-C, ends the command and returns the calls until then.
+    Interrupting the kernel, or Ctrl-C, ends the command and returns the calls recorded so far.
 
     Parameters
     ----------

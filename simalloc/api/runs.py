@@ -87,7 +87,7 @@ class Runs(Sequence[Run]):
         return Runs(sorted_runs(self._runs, by, reverse=reverse))
 
     def table(self, of: Quantity = "mapped") -> Table:
-        """Return a table with one row a run: the four measures in percent, and bytes.
+        """Return a table with one row per run: the four measures in percent, and bytes.
 
         The measures are of the mapped or resident bytes; for the largest free block the table has
         the minimum, mean and final size instead.
@@ -95,7 +95,7 @@ class Runs(Sequence[Run]):
         return runs_table(self._runs, of=quantity(of), speed=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a data frame with one row a run, every figure and every policy parameter.
+        """Return a data frame with one row per run, every figure and every policy parameter.
 
         Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`). Raises `SimallocError`
         if pandas is not installed (extra `frame`).

@@ -46,7 +46,8 @@ def simulate(
     Returns
     -------
     Run
-        Peak and mean heap, waste by four measures, timelines and counts of the allocator's work.
+        Peak and mean heap, four measures of fragmentation, timelines and counts of the allocator's
+        work.
 
     Raises
     ------
