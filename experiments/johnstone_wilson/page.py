@@ -47,7 +47,15 @@ _TESTED: Final = tuple(program for program in GENUINE if program != "p2c")
 """Programs on which the choices of the list were not decided."""
 _OUTLIERS: Final = ("first-fit-ao", "next-fit-ao")
 _BUDDIES: Final = ("binary-buddy", "double-buddy")
-_CLOSE: Final = ("best-fit-ao", "best-fit-lifo", "best-fit-fifo", "first-fit-fifo", "next-fit-fifo")
+_CLOSE: Final = (
+    "best-fit-ao-8k",
+    "best-fit-ao",
+    "best-fit-lifo",
+    "best-fit-fifo",
+    "first-fit-ao-8k",
+    "first-fit-fifo",
+    "next-fit-fifo",
+)
 
 
 def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
@@ -163,8 +171,6 @@ def _agreement(results: Results) -> dict[str, Any]:
         "near_described": near[AS_DESCRIBED.key].within(0.1),
         "near_cells": len(near[AS_PRINTED.key].distances),
         "close_rows": listed([label(row) for row in _CLOSE]),
-        "close_printed": ", ".join(f"{value:.2f}" for value in printed),
-        "close_here": ", ".join(f"{value:.2f}" for value in here),
         "close_gap": max(abs(p - h) for p, h in zip(printed, here, strict=True)),
         "buddy_spread": findings.widest_choice(CHOICES[0], runs),
         "near_4_printed": fourth[AS_PRINTED.key].within(0.1),
