@@ -43,7 +43,7 @@ def steps_table(runs: Runs) -> Table:
         measured = [measured_steps(program, policy, runs) for program in AVAILABLE]
         rows += [(f"{label(policy)}: published", *printed), ("here", *measured)]
     return Table(
-        f"Table 4 in steps of {PRINTED:,} bytes above the fewest that hold the peak live bytes",
+        f"Table 4 in steps of {PRINTED:,} bytes above the minimum that holds the peak live bytes",
         ("", *map(heading, AVAILABLE)),
         rows,
     )
