@@ -12,7 +12,9 @@ static bool hold(struct column *column, PyObject *given, Py_ssize_t *length)
         *length = items;
     if (column->view.itemsize == column->width && items == *length)
         return true;
-    PyErr_Format(PyExc_ValueError, "column %s: %zd items of %zd bytes, not %zd of %zd", column->name,
+    PyErr_Format(PyExc_ValueError,
+                 "column %s: %zd items of %zd bytes instead of %zd items of %zd bytes",
+                 column->name,
                  column->view.len / column->view.itemsize, column->view.itemsize, *length,
                  column->width);
     return false;

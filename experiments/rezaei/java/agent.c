@@ -56,7 +56,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *machine, char *path, void *reserved)
     if ((*jvmti)->AddCapabilities(jvmti, &wanted) != JVMTI_ERROR_NONE ||
         (*jvmti)->SetHeapSamplingInterval(jvmti, 0) != JVMTI_ERROR_NONE ||
         (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks) != JVMTI_ERROR_NONE) {
-        fprintf(stderr, "this Java machine reports no allocations\n");
+        fprintf(stderr, "this Java VM cannot report allocations\n");
         return JNI_ERR;
     }
     (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL);

@@ -97,7 +97,7 @@ static bool are_valid(const struct exact_buffers *all, Py_ssize_t bans)
     for (Py_ssize_t ban = 0; ban < bans && valid; ban++)
         valid = all->ban_other[ban] < all->count && all->under[ban] < all->over[ban];
     if (!valid)
-        PyErr_SetString(PyExc_ValueError, "the pieces or bans are not those of the buffers");
+        PyErr_SetString(PyExc_ValueError, "the pieces or bans do not match the buffers");
     return valid;
 }
 
@@ -108,7 +108,7 @@ static bool hold(struct column *columns, PyObject *tuple, Py_ssize_t lengths[GRO
     PyObject *given[COLUMNS];
     int begin = 0;
     if (PyTuple_Size(tuple) != COLUMNS) {
-        PyErr_SetString(PyExc_ValueError, "the columns of a search are another number");
+        PyErr_SetString(PyExc_ValueError, "wrong number of columns for a search");
         return false;
     }
     for (int i = 0; i < COLUMNS; i++)
@@ -123,7 +123,8 @@ static bool hold(struct column *columns, PyObject *tuple, Py_ssize_t lengths[GRO
     if (lengths[OF_STARTS] == lengths[OF_BUFFERS] + 1)
         return true;
     columns_release(columns, COLUMNS);
-    PyErr_SetString(PyExc_ValueError, "the starts of pieces and bans are not those of the buffers");
+    PyErr_SetString(PyExc_ValueError, "the columns pieces and bans need one item more than "
+                                      "the columns of buffers");
     return false;
 }
 

@@ -64,7 +64,8 @@ static bool hold(struct column *columns, PyObject *const *given, size_t count, s
         return false;
     if ((size_t)length == items)
         return true;
-    PyErr_Format(PyExc_ValueError, "column %s: %zd items, not %zu", columns[0].name, length, items);
+    PyErr_Format(PyExc_ValueError,
+                 "column %s: %zd items instead of %zu", columns[0].name, length, items);
     columns_release(columns, count);
     return false;
 }
@@ -304,29 +305,30 @@ static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywo
 static PyMethodDef methods[] = {
     {"place_outward", (PyCFunction)(void (*)(void))place_outward, METH_VARARGS | METH_KEYWORDS,
      "place_outward(lives, order, address, *, backward, fit, max_gaps, start, limit)\n--\n\n"
-     "Place what is live before or after an event, within `limit` bytes. Return the height, None if\n"
-     "it is not below the limit, and how many events were gone through."},
+     "Place lives outward from event `start`, forward or backward in time, within `limit` bytes.\n\n"
+     "Return the height, or None if it has reached the limit, and the number of processed events."},
     {"place_in_tiers", (PyCFunction)(void (*)(void))place_in_tiers, METH_VARARGS | METH_KEYWORDS,
      "place_in_tiers(lives, tier, address, *, tiers, limit)\n--\n\n"
-     "Place lives tier by tier, within `limit` bytes. Return the height, None if it is not\n"
-     "below the limit, and how many births and deaths were gone through."},
+     "Place lives tier by tier, within `limit` bytes.\n\n"
+     "Return the height, or None if it has reached the limit, and the number of processed births\n"
+     "and deaths."},
     {"place_in_order", (PyCFunction)(void (*)(void))place_in_order, METH_VARARGS | METH_KEYWORDS,
      "place_in_order(lives, order, address, *, smallest)\n--\n\n"
-     "Place lives one after the other, each in the lowest or the smallest gap between those before."},
+     "Place lives in an order, each in the lowest or the smallest gap between the earlier lives."},
     {"sweep_through", (PyCFunction)(void (*)(void))sweep_through, METH_VARARGS | METH_KEYWORDS,
      "sweep_through(lives, address, rank, heap, free_blocks, *, ranks)\n--\n\n"
-     "Verify a placement and return what is counted on the way, or who overlaps."},
+     "Verify a placement. Return a dict of its counters, or of two lives that overlap."},
     {"search_exact", (PyCFunction)(void (*)(void))search_exact, METH_VARARGS | METH_KEYWORDS,
      "search_exact(columns, goes_on, *, capacity, step, nodes, seconds)\n--\n\n"
-     "Search for a placement of buffers below a capacity, in the column `low`. Return the outcome\n"
-     "(0 refuted, 1 fits, 2 undecided) and the number of nodes visited."},
+     "Search for a placement of buffers below a capacity, and store it in the column `low`.\n\n"
+     "Return the outcome (0 refuted, 1 fits, 2 undecided) and the number of visited nodes."},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_c",
-    .m_doc = "Offline placements, and their verification, in C.",
+    .m_doc = "Offline placement and its verification, in C.",
     .m_methods = methods,
 };
 

@@ -133,9 +133,10 @@ static PyObject *cells_fill_method(PyObject *object, PyObject *args)
 static PyMethodDef cells_methods[] = {
     {"cover", cells_cover_method, METH_VARARGS,
      "cover(address, size, birth, since, until)\n--\n\n"
-     "Cover the rectangles of some stays: scaled addresses, bytes requested, and events."},
+     "Cover the rectangles of stays, given by scaled addresses, requested bytes and events."},
     {"fill", cells_fill_method, METH_VARARGS,
-     "fill(live, born)\n--\n\nFill in what the cells add up to, once, when all is covered."},
+     "fill(live, born)\n--\n\n"
+     "Fill in the sums of all cells. Call this once, after all stays have been covered."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -143,7 +144,7 @@ static PyType_Slot cells_type_slots[] = {
     {Py_tp_new, cells_type_new},
     {Py_tp_dealloc, cells_dealloc},
     {Py_tp_methods, cells_methods},
-    {Py_tp_doc, "The cells of a heap map, Cells(shape, scale), covered by stays in any order."},
+    {Py_tp_doc, "The cells of a heap map, Cells(shape, scale). Stays can be added in any order."},
     {0, NULL},
 };
 

@@ -27,7 +27,7 @@ static bool fill_from(struct heap_map *map, const struct column *columns, Py_ssi
         return false;
     }
     if (!window_is_sound(&stays)) {
-        PyErr_SetString(PyExc_ValueError, "a range is not one of stays");
+        PyErr_SetString(PyExc_ValueError, "a range is not a range of stays");
         return false;
     }
     map->live = columns[LIVE].view.buf;
@@ -86,4 +86,4 @@ static int module_exec(PyObject *module)
     return add_type(module, &cells_spec);
 }
 
-EXTENSION_MODULE(_c, "Measures that look at every event, in C.", methods, module_exec)
+EXTENSION_MODULE(_c, "Measures that process every event, in C.", methods, module_exec)

@@ -66,7 +66,7 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *args, PyObject *keywor
             .start = start, .end = start + (uint64_t)view->len, .bytes = view->buf};
         if (start < end || start + (uint64_t)view->len < start) {
             Py_DECREF(self);
-            PyErr_SetString(PyExc_ValueError, "regions overlap, or are not in order");
+            PyErr_SetString(PyExc_ValueError, "the regions overlap or are not in order");
             return NULL;
         }
         end = start + (uint64_t)view->len;
@@ -165,14 +165,15 @@ static PyObject *memory_words(PyObject *object, PyObject *args)
 static PyMethodDef memory_methods[] = {
     {"walk", memory_walk, METH_VARARGS,
      "walk(start, stop, address, word) -> (count, next, end)\n--\n\n"
-     "Visit the chunks from `start` to `stop`."},
+     "Store the addresses and size words of the chunks from `start` to `stop`."},
     {"follow", memory_follow, METH_VARARGS,
      "follow(first, offset, masked, item) -> (count, next, end)\n--\n\n"
-     "Visit a list whose links are `offset` bytes behind each item."},
+     "Store the items of a list whose links are located `offset` bytes after each item."},
     {"ring", memory_ring, METH_VARARGS,
-     "ring(head, item) -> (count, next, end)\n--\n\nVisit the chunks of a bin."},
+     "ring(head, item) -> (count, next, end)\n--\n\nStore the chunks of a bin."},
     {"words", memory_words, METH_VARARGS,
-     "words(address, word) -> missing\n--\n\nGet the words at addresses; 0 where there is none."},
+     "words(address, word) -> missing\n--\n\n"
+     "Store the words at addresses, or 0 for an address outside the copy."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -180,7 +181,8 @@ static PyType_Slot memory_slots[] = {
     {Py_tp_new, memory_new},
     {Py_tp_dealloc, memory_dealloc},
     {Py_tp_methods, memory_methods},
-    {Py_tp_doc, "A copy of a process's memory, as a list of (address, bytes) in order."},
+    {Py_tp_doc,
+     "Copy of the memory of a process, given as a list of (address, bytes) in address order."},
     {0, NULL},
 };
 
@@ -344,25 +346,30 @@ static PyObject *stop_threads(PyObject *object, void *closure)
 static PyMethodDef stop_methods[] = {
     {"settle", stop_settle, METH_VARARGS,
      "settle(locks, code) -> rounds\n--\n\n"
-     "Let threads in `code`, pairs of start and end, run until no lock is held; -1: in vain."},
+     "Let threads that execute `code`, pairs of start and end, run until no lock is held. Return "
+     "-1 if a lock is still held at the end."},
     {"leave", stop_leave, METH_VARARGS,
      "leave(code, data) -> (amid, caller)\n--\n\n"
-     "Let threads run until none is amid `code`, and choose one for calls; 0: there is none."},
+     "Let threads run until none is inside `code`, and choose a thread for calls. Return the "
+     "number of threads still inside, and the number of the chosen thread, or 0 if none is "
+     "suitable."},
     {"call", stop_call, METH_VARARGS,
      "call(entry, function, stack, *arguments) -> result\n--\n\n"
-     "Call a function of the process in the chosen thread, with up to six arguments."},
+     "Call a function of the process, with up to six arguments, in the thread that leave() has "
+     "chosen."},
     {"write", stop_write, METH_VARARGS,
-     "write(address, bytes)\n--\n\nWrite bytes into the process."},
+     "write(address, bytes)\n--\n\nWrite bytes to the memory of the process."},
     {"thread_pointers", stop_pointers, METH_NOARGS,
-     "thread_pointers() -> list\n--\n\nThe thread pointers of stopped threads; 0: unknown."},
+     "thread_pointers() -> list\n--\n\n"
+     "Return the thread pointer of each stopped thread, or 0 if it is unknown."},
     {"keep", stop_keep, METH_O,
-     "keep(threads)\n--\n\nLet all threads go on but those with these numbers."},
-    {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads go on."},
+     "keep(threads)\n--\n\nLet all threads continue except the threads with these numbers."},
+    {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads continue."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef stop_attributes[] = {
-    {"threads", stop_threads, NULL, "the number of threads stopped", NULL},
+    {"threads", stop_threads, NULL, "number of stopped threads", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -371,7 +378,7 @@ static PyType_Slot stop_slots[] = {
     {Py_tp_dealloc, stop_dealloc},
     {Py_tp_methods, stop_methods},
     {Py_tp_getset, stop_attributes},
-    {Py_tp_doc, "All threads of a process, stopped by ptrace until they are released."},
+    {Py_tp_doc, "Stops all threads of a process with ptrace until they are released."},
     {0, NULL},
 };
 
@@ -409,7 +416,7 @@ static PyObject *copy(PyObject *module, PyObject *args)
         !columns_hold_two(columns, arrays, 3, 4, &count, &room))
         return NULL;
     if (!ranges_fit(columns[1].view.buf, columns[2].view.buf, count, room))
-        return refuse(columns, 4, "a range of more than 1 GiB, or beyond the array");
+        return refuse(columns, 4, "a range exceeds 1 GiB or the array");
     Py_BEGIN_ALLOW_THREADS
     missing = copy_ranges(process, columns[0].view.buf, columns[1].view.buf, columns[2].view.buf,
                           (size_t)count, columns[3].view.buf);
@@ -433,7 +440,8 @@ static PyObject *pages(PyObject *module, PyObject *args)
         !columns_hold_two(columns, arrays, 1, 3, &room, &count))
         return NULL;
     if (room / PAGE_BYTES != count || room % PAGE_BYTES != 0)
-        return refuse(columns, 3, "states of more or fewer pages than the array has");
+        return refuse(columns, 3, "the number of page states differs from the number of pages in "
+                                  "the array");
     struct pages copied = {process, pagemap, start, (size_t)count, columns[0].view.buf,
                            columns[1].view.buf, columns[2].view.buf};
     Py_BEGIN_ALLOW_THREADS
@@ -456,7 +464,7 @@ static PyObject *words(PyObject *module, PyObject *args)
         !columns_hold_two(columns, arrays, 1, 3, &room, &count))
         return NULL;
     if ((size_t)room * 8 != sizeof(struct known_pages))
-        return refuse(columns, 3, "known pages of another length");
+        return refuse(columns, 3, "the array of known pages has the wrong length");
     Py_BEGIN_ALLOW_THREADS
     error = copy_words(process, pagemap, columns[0].view.buf, columns[1].view.buf, (size_t)count,
                        columns[2].view.buf) < 0
@@ -481,7 +489,7 @@ static PyObject *starts(PyObject *module, PyObject *args)
         return NULL;
     if (base % 16 != 0 || end % 16 != 0 || step == 0 || end < base ||
         end - base > (uint64_t)length)
-        return refuse(columns, 2, "a range that is not aligned, or beyond the bytes");
+        return refuse(columns, 2, "a range is not aligned, or exceeds the bytes");
     Py_BEGIN_ALLOW_THREADS
     count = chain_starts(columns[0].view.buf, base, end, step, columns[1].view.buf,
                          (size_t)capacity);
@@ -507,20 +515,23 @@ static PyObject *robust_list(PyObject *module, PyObject *number)
 static PyMethodDef module_methods[] = {
     {"copy", copy, METH_VARARGS,
      "copy(process, start, length, place, into) -> missing\n--\n\n"
-     "Copy ranges of a process's memory; what cannot be read is zero, and counted."},
+     "Copy ranges of the memory of a process. Bytes that cannot be read become 0. Return their "
+     "number."},
     {"pages", pages, METH_VARARGS,
      "pages(process, pagemap, start, into, had, now)\n--\n\n"
-     "Copy adjacent pages that are there; clear the copies of others. `had` has the states of the\n"
-     "pages in `into`, and `now` gets those of now; with `pagemap` -1, it has them."},
+     "Copy adjacent pages that are present or swapped, and clear the copies of the others.\n\n"
+     "`had` contains the states of the pages in `into`. The present states are stored in `now`, or\n"
+     "read from it if `pagemap` is -1."},
     {"words", words, METH_VARARGS,
      "words(process, pagemap, known, address, word)\n--\n\n"
-     "Get the words at addresses; 0 in absent pages, and where none can be read.\n"
-     "`known` has KNOWN_WORDS words, 0 at first, which remember the pages that are there."},
+     "Store the words at addresses, or 0 if the page is absent or cannot be read.\n\n"
+     "`known` remembers the present pages. It has KNOWN_WORDS words, which must begin as 0."},
     {"starts", starts, METH_VARARGS,
      "starts(bytes, base, end, step, found) -> count\n--\n\n"
-     "Find from where a chain of chunks reaches `end`."},
+     "Find the addresses from which a chain of chunks reaches `end` exactly."},
     {"robust_list", robust_list, METH_O,
-     "robust_list(thread) -> address\n--\n\nThe robust list of a thread, by its number."},
+     "robust_list(thread) -> address\n--\n\n"
+     "Return the address of the robust list of a thread, given by its number."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -27,7 +27,7 @@ static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         return NULL;
     Decoder *self = NULL;
     if (entries < 1 || (entries & (entries - 1)) != 0)
-        PyErr_Format(PyExc_ValueError, "ring: %zd entries are no power of two", entries);
+        PyErr_Format(PyExc_ValueError, "ring: %zd entries are not a power of two", entries);
     else
         self = object_new(type);
     if (self == NULL) {
@@ -121,7 +121,7 @@ static PyObject *decoder_decode_method(PyObject *object, PyObject *args)
         return NULL;
     struct decoding decoding = {.why = REASON_COUNT};
     if ((size_t)events > decoder->packed.count - decoder->done) {
-        PyErr_Format(PyExc_ValueError, "%zd events asked for, %zu left", events,
+        PyErr_Format(PyExc_ValueError, "%zd events requested, but only %zu remain", events,
                      decoder->packed.count - decoder->done);
     } else {
         const struct decoded into = {
@@ -149,15 +149,14 @@ static PyObject *decoder_decode_method(PyObject *object, PyObject *args)
 
 static PyMethodDef decoder_methods[] = {
     {"begin", decoder_begin_method, METH_VARARGS,
-     "begin(ops, sizes, ages, events)\n"
-     "--\n\n"
-     "Begin with the next chunk; its columns are held until it is done."},
+     "begin(ops, sizes, ages, events)\n--\n\n"
+     "Begin the next chunk. The decoder holds its columns until all its events are decoded."},
     {"decode", decoder_decode_method, METH_VARARGS,
-     "decode(op, size, slot, live, object) -> (sound, events done, reason, object)\n"
-     "--\n\n"
-     "Fill columns with the chunk's next events; live, the bytes after each, and object may be "
-     "None. Not sound: the chunk's columns do not belong together. Stops at the first event that "
-     "is not valid, and says why and of which object."},
+     "decode(op, size, slot, live, object) -> (sound, events done, reason, object)\n--\n\n"
+     "Fill columns with the chunk's next events. `live`, the live bytes after each event, and "
+     "`object` may be None. `sound` is False if the chunk's columns do not belong together. "
+     "Decoding stops at the first event that is not valid; `reason` and `object` then describe the "
+     "fault."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -172,8 +171,9 @@ static PyType_Slot decoder_type_slots[] = {
     {Py_tp_methods, decoder_methods},
     {Py_tp_members, decoder_members},
     {Py_tp_doc, "Decoder(ring)\n--\n\n"
-                "The chunks of a trace file, one after the other, turned into events. The ring, a "
-                "power of two of uint32, is memory for the slots of the youngest objects."},
+                "Decodes the chunks of a trace file, one after the other, into events. The ring is "
+                "memory for the slots of the youngest objects: uint32 entries, whose number is a "
+                "power of two."},
     {0, NULL},
 };
 

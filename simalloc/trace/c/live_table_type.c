@@ -132,10 +132,11 @@ static PyObject *live_table_enter_lenient_method(PyObject *object, PyObject *arg
 static PyMethodDef live_table_methods[] = {
     {"enter", live_table_enter_method, METH_VARARGS,
      "enter(op, key, size, object, slot, new_key=None) -> (events done, reason)\n--\n\n"
-     "Check events and fill in object and slot; stops at the first that is not valid."},
+     "Check events, and fill in object and slot. Stop at the first event that is not valid."},
     {"enter_lenient", live_table_enter_lenient_method, METH_VARARGS,
      "enter_lenient(op, key, size, new_key, kept_op, object, kept_size, slot, source)\n--\n\n"
-     "Keep what is valid -> (events taken, kept, reason to stop, {reason: (count, first)})."},
+     "Store the valid events. Return (events taken, kept, reason to stop, {reason: (count, "
+     "first)})."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -149,7 +150,7 @@ static PyType_Slot live_table_type_slots[] = {
     {Py_tp_dealloc, live_table_dealloc},
     {Py_tp_methods, live_table_methods},
     {Py_tp_members, live_table_members},
-    {Py_tp_doc, "The live objects of a trace: from key to object number and slot."},
+    {Py_tp_doc, "The live objects of a trace. Maps a key to its object number and slot."},
     {0, NULL},
 };
 

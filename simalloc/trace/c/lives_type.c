@@ -16,7 +16,7 @@ static PyObject *lives_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "n", names, &slots))
         return NULL;
     if (slots < 0 || slots >= UINT32_MAX)
-        return PyErr_Format(PyExc_ValueError, "there cannot be %zd slots", slots);
+        return PyErr_Format(PyExc_ValueError, "invalid number of slots: %zd", slots);
     Lives *self = object_new(type);
     if (self != NULL && !lives_init(&self->lives, (size_t)slots)) {
         Py_DECREF(self);
@@ -49,7 +49,8 @@ static bool hold_output(struct column *columns, PyObject *const *arrays, Py_ssiz
     if (ended_room >= ended && completed_room >= completed)
         return true;
     columns_release(columns, OUTPUTS);
-    PyErr_Format(PyExc_ValueError, "ended needs room for %zd, completed for %zd", ended, completed);
+    PyErr_Format(PyExc_ValueError,
+                 "ended needs at least %zd entries, completed at least %zd", ended, completed);
     return false;
 }
 
@@ -58,7 +59,7 @@ static PyObject *answer(const struct output *output, enum lives_fault fault)
     if (fault == LIVES_NO_MEMORY)
         return PyErr_NoMemory();
     if (fault == LIVES_UNSOUND)
-        return PyErr_Format(PyExc_ValueError, "the events are not those of a valid trace");
+        return PyErr_Format(PyExc_ValueError, "the events do not form a valid trace");
     return Py_BuildValue("nn", (Py_ssize_t)output->ended_count,
                          (Py_ssize_t)output->completed_count);
 }
@@ -126,21 +127,22 @@ static PyObject *lives_sums(PyObject *object, PyObject *unused)
 static PyMethodDef lives_methods[] = {
     {"enter", lives_enter_method, METH_VARARGS,
      "enter(op, size, slot, mark, ended, completed) -> (ended, completed)\n--\n\n"
-     "Take events of a valid trace, and write what ends and what is completed in them (lives.h)."},
+     "Process events of a valid trace. Store the lives that they end and complete (lives.h)."},
     {"finish", lives_finish_method, METH_VARARGS,
      "finish(most, ended, completed) -> (ended, completed)\n--\n\n"
-     "End what is never freed, and complete what is left, `most` at a time until there are none."},
+     "End the lives of objects that were never freed, and complete all others, at most `most` "
+     "lives per call. Call this until it returns 0 ended and 0 completed lives."},
     {"sums", lives_sums, METH_NOARGS,
      "sums() -> (lifetimes, weighted by size, lengths)\n--\n\n"
-     "Sums over all that has ended, each as its upper and lower 64 bits."},
+     "Return the sums over all ended lives, each as its upper and lower 64 bits."},
     {NULL, NULL, 0, NULL},
 };
 
 #define MEMBER(name, type, text) {#name, type, offsetof(Lives, lives.name), READONLY, text}
 
 static PyMemberDef lives_members[] = {
-    MEMBER(reallocated, T_LONGLONG, "objects that were reallocated at all"),
-    MEMBER(max_reallocs, T_LONGLONG, "the most reallocs of one object"),
+    MEMBER(reallocated, T_LONGLONG, "number of objects with at least one realloc"),
+    MEMBER(max_reallocs, T_LONGLONG, "maximum number of reallocs of one object"),
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -149,7 +151,7 @@ static PyType_Slot lives_type_slots[] = {
     {Py_tp_dealloc, lives_dealloc},
     {Py_tp_methods, lives_methods},
     {Py_tp_members, lives_members},
-    {Py_tp_doc, "The lives of a trace's objects, written as they end."},
+    {Py_tp_doc, "The lives of the objects of a trace. Each life is stored when it ends."},
     {0, NULL},
 };
 

@@ -29,7 +29,8 @@ static bool hold_rows(struct column *columns, PyObject *const *arrays,
             };
             return true;
         }
-        PyErr_SetString(PyExc_ValueError, "fields are not of the length of kind");
+        PyErr_SetString(PyExc_ValueError, "the length of fields is not a multiple of the length of "
+                                          "kind");
     }
     columns_release(columns, (size_t)held);
     return false;
@@ -55,7 +56,7 @@ static PyObject *scan(PyObject *module, PyObject *args)
         !hold_rows(columns, arrays, &patterns, &rows))
         return NULL;
     if (start < 0 || start > columns[TEXT].view.len) {
-        PyErr_SetString(PyExc_ValueError, "start lies outside the text");
+        PyErr_SetString(PyExc_ValueError, "start is located outside the text");
     } else {
         const char *text = (const char *)columns[TEXT].view.buf + start;
         struct scan_result result;
@@ -89,7 +90,7 @@ static PyObject *print(PyObject *module, PyObject *args)
         return NULL;
     Py_ssize_t line = columns[STEPS].view.len + 20 * (Py_ssize_t)rows.field_count;
     if (columns[TEXT].view.len / columns[KIND].view.len < line) {
-        PyErr_Format(PyExc_ValueError, "text needs room for %zd bytes a line", line);
+        PyErr_Format(PyExc_ValueError, "text needs at least %zd bytes for each line", line);
     } else {
         size_t written;
         Py_BEGIN_ALLOW_THREADS
@@ -126,7 +127,7 @@ static PyObject *find_live_bytes(PyObject *module, PyObject *args)
     Py_END_ALLOW_THREADS
     columns_release(columns, COLUMNS);
     if (!done)
-        return PyErr_Format(PyExc_ValueError, "an event's slot is not among %zd", slots);
+        return PyErr_Format(PyExc_ValueError, "the slot of an event is not among %zd slots", slots);
     return Py_NewRef(Py_None);
 }
 
@@ -154,26 +155,30 @@ static PyObject *find_live_spans(PyObject *module, PyObject *args)
     }
     columns_release(columns, COLUMNS);
     if (!fits)
-        return PyErr_Format(PyExc_ValueError, "%zd events are not %zd spans", events, spans);
+        return PyErr_Format(PyExc_ValueError, "%zd events do not make %zd spans", events, spans);
     return Py_NewRef(Py_None);
 }
 
 static PyMethodDef functions[] = {
     {"read_pickle", read_pickle, METH_VARARGS,
      "read_pickle(content, most) -> (object, rows, sequences)\n--\n\n"
-     "Read a pickle of data in no more than `most` bytes (pickle_objects.h)."},
+     "Read a pickle that contains only data, using at most `most` bytes (pickle_objects.h)."},
     {"live_bytes", find_live_bytes, METH_VARARGS,
      "live_bytes(op, size, slot, live, held)\n--\n\n"
-     "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},
+     "Fill in the live bytes after each event of a whole trace. `held` has an int64 for each slot, "
+     "which must begin as 0."},
     {"live_spans", find_live_spans, METH_VARARGS,
      "live_spans(live, size, spans)\n--\n\n"
-     "Fill in what each whole span of events comes to (c/live_span.h)."},
+     "Fill in the sums of each whole span of events (c/live_span.h)."},
     {"scan", scan, METH_VARARGS,
      "scan(steps, kind, fields, text, start, lenient) -> (rows, bytes consumed, trouble, column)"
-     "\n--\n\nTurn whole lines into rows of numbers; stops at the first that no pattern fits."},
+     "\n--\n\n"
+     "Turn whole lines into rows of numbers. Stop at the first line that matches no pattern, "
+     "unless `lenient`."},
     {"print", print, METH_VARARGS,
      "print(steps, kind, fields, text) -> bytes written\n--\n\n"
-     "Turn rows of numbers into lines; text has room for all steps and numbers in every line."},
+     "Turn rows of numbers into lines. `text` must be large enough for all steps and numbers in "
+     "every line."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -188,4 +193,4 @@ static int module_exec(PyObject *module)
     return add_type(module, &lives_spec);
 }
 
-EXTENSION_MODULE(_c, "The hot loops over a trace's columns.", functions, module_exec)
+EXTENSION_MODULE(_c, "Hot loops over the columns of a trace.", functions, module_exec)

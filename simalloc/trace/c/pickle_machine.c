@@ -229,7 +229,7 @@ static bool refuse_name(struct machine *machine, bool on_stack)
                           : take_line(machine, &named[0]) && take_line(machine, &named[1]);
     if (!known || named[0].kind != TEXT || named[1].kind != TEXT)
         named[0].kind = UNSET;
-    return fail(machine, "it names what is no data");
+    return fail(machine, "it names a class or function, not data");
 }
 
 static bool stop(struct machine *machine)
@@ -284,7 +284,7 @@ static bool step(struct machine *machine, uint8_t opcode)
     case '.': return stop(machine);
     case 'c': return refuse_name(machine, false);
     case 0x93: return refuse_name(machine, true);
-    default: return fail(machine, "it holds something that is no data");
+    default: return fail(machine, "it contains something that is not data");
     }
 }
 

@@ -118,7 +118,7 @@ static PyObject *make_items(struct maker *maker, const struct value *value)
     if (items->made != NULL)
         return Py_NewRef((PyObject *)items->made);
     if (items->busy) {
-        PyErr_SetString(PyExc_ValueError, "a tuple in it holds itself");
+        PyErr_SetString(PyExc_ValueError, "a tuple in it contains itself");
         return NULL;
     }
     if (!pays(maker, OBJECT))
@@ -229,7 +229,8 @@ static void say_trouble(const struct machine *machine)
     }
     copy_name(module, machine, &machine->named[0]);
     copy_name(name, machine, &machine->named[1]);
-    PyErr_Format(PyExc_ValueError, "it names %s.%s; a snapshot holds data alone", module, name);
+    PyErr_Format(PyExc_ValueError,
+                 "it names %s.%s, but a snapshot contains only data", module, name);
 }
 
 /* Reads the whole pickle. Returns false, with an exception set, if it does not contain data. */

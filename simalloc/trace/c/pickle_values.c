@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-const char *const TOO_LARGE = "it would take too much memory";
+const char *const TOO_LARGE = "it would need too much memory";
 
 bool store_take(struct store *store, uint64_t bytes)
 {
@@ -48,7 +48,7 @@ struct items *store_items(struct store *store)
 bool items_add(struct store *store, struct items *items, struct value value)
 {
     if (items->fixed) {
-        store->trouble = "it changes what an entry has named";
+        store->trouble = "it changes an object after an entry has used it";
         return false;
     }
     void *array = items->at;

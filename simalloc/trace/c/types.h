@@ -17,14 +17,14 @@ extern PyType_Spec lives_spec;
 #define LIVE_SLOTS_MEMBER(object, place, name, type, text)                                         \
     {#name, type, offsetof(object, place.name), READONLY, text}
 #define LIVE_SLOTS_MEMBERS(object, place)                                                          \
-    LIVE_SLOTS_MEMBER(object, place, objects, T_LONGLONG, "objects allocated so far"),             \
-    LIVE_SLOTS_MEMBER(object, place, reallocs, T_LONGLONG, "realloc events so far"),               \
-    LIVE_SLOTS_MEMBER(object, place, slots, T_UINT, "the most objects that were live at once"),    \
-    LIVE_SLOTS_MEMBER(object, place, free_count, T_PYSSIZET, "how many of these are free now"),    \
+    LIVE_SLOTS_MEMBER(object, place, objects, T_LONGLONG, "number of objects allocated so far"),             \
+    LIVE_SLOTS_MEMBER(object, place, reallocs, T_LONGLONG, "number of realloc events so far"),               \
+    LIVE_SLOTS_MEMBER(object, place, slots, T_UINT, "peak number of live objects"),    \
+    LIVE_SLOTS_MEMBER(object, place, free_count, T_PYSSIZET, "number of slots that are free"),    \
     LIVE_SLOTS_MEMBER(object, place, allocated_bytes, T_LONGLONG,                                  \
-                      "bytes asked for by malloc and realloc events so far"),                      \
-    LIVE_SLOTS_MEMBER(object, place, live_bytes, T_LONGLONG, "bytes live now"),                    \
+                      "bytes requested by malloc and realloc events so far"),                      \
+    LIVE_SLOTS_MEMBER(object, place, live_bytes, T_LONGLONG, "live bytes"),                    \
     LIVE_SLOTS_MEMBER(object, place, max_live_bytes, T_LONGLONG,                                   \
-                      "the most bytes that were live after an event")
+                      "peak of live bytes after an event")
 
 #endif

@@ -165,7 +165,7 @@ def test_the_core_survives_columns_that_are_no_trace(op, slot):
     done, failure = simulation.replay(
         np.array(op, np.uint8), size, np.array(slot, np.uint32), size, empty_spans(0), {}
     )
-    assert failure == "the events are not those of a valid trace"
+    assert failure == "the events do not form a valid trace"
     assert done == len(op) - 1
 
 

@@ -96,9 +96,9 @@ def test_an_empty_trace_has_an_empty_atlas():
 @pytest.mark.parametrize(
     ("ranges", "columns", "rows", "message"),
     [
-        ([0, 2], 1, 1, "a range is not one of stays"),
-        ([1, 0], 1, 1, "a range is not one of stays"),
-        ([-1, 1], 1, 1, "a range is not one of stays"),
+        ([0, 2], 1, 1, "a range is not a range of stays"),
+        ([1, 0], 1, 1, "a range is not a range of stays"),
+        ([-1, 1], 1, 1, "a range is not a range of stays"),
         ([0, 1], 1, 2, "the cells need rows"),
         ([0, 1], 1 << 33, 1 << 31, "too many cells"),
         ([0, 1], 0, 1, "do not cover the window"),

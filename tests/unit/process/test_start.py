@@ -219,7 +219,7 @@ def test_a_trace_gets_the_live_blocks_in_front_once(continued):
 @pytest.mark.parametrize("engine", ["core", "reference"])
 def test_a_trace_without_the_live_blocks_is_refused(continued, engine):
     trace = trace_of([["m", "0", "0", "1", "1", "0x10"], ["f", "0", "0x10", "0", "0", "0"]])
-    with pytest.raises(SimallocError, match="does not begin with an allocation for each live"):
+    with pytest.raises(SimallocError, match="does not begin with one allocation for each live"):
         simulate(trace, policy(), start=continued.start, engine=engine)
 
 

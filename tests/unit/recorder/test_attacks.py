@@ -93,9 +93,9 @@ def test_a_recording_that_is_cut_off_while_it_is_read_is_damaged(tmp_path):
     path = run_recorded([program, "2", "6000"], tmp_path / "raw").raw.path
     raw = RawRecording(path)
     os.truncate(path, 0)
-    with pytest.raises(TraceError, match="was cut off while it was read"):
+    with pytest.raises(TraceError, match="was truncated while it was being read"):
         list(raw.chunks())
-    with pytest.raises(TraceError, match="was cut off"):
+    with pytest.raises(TraceError, match="was truncated"):
         raw.refresh()
     assert raw.counts.records == 0
     assert raw.process > 0

@@ -74,11 +74,11 @@ def test_a_file_that_was_cut_off(recording, tmp_path):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (SEGMENTS, 7, "holds no segment here"),
-        (SEGMENTS + 8, 100, "length is wrong"),
-        (SEGMENTS + 8, 1 << 40, "length is wrong"),
-        (SEGMENTS + 16, 1 << 40, "cannot be read"),
-        (SEGMENTS + 24, 0xFFFFFFFE, "stream is wrong"),
+        (SEGMENTS, 7, "contains no segment here"),
+        (SEGMENTS + 8, 100, "wrong length"),
+        (SEGMENTS + 8, 1 << 40, "wrong length"),
+        (SEGMENTS + 16, 1 << 40, "unreadable"),
+        (SEGMENTS + 24, 0xFFFFFFFE, "wrong stream"),
         (8, 5, "damaged header"),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_place_that_is_numbered_too_high(recording, tmp_path):
     content = bytearray(recording.read_bytes())
     first = content.index(b"\x3b\x01", SEGMENTS + SEGMENT_HEADER)  # a place, number 1
     content[first + 1 : first + 5] = b"\xff\xff\xff\x7f"
-    with pytest.raises(TraceError, match="cannot be read"):
+    with pytest.raises(TraceError, match="unreadable"):
         read_damaged(tmp_path / "1.1.raw", content)
 
 

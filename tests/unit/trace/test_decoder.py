@@ -113,22 +113,22 @@ def test_a_chunk_ends_where_it_is_not_sound():
     ops, sizes = np.zeros(2048, np.uint8), np.zeros((1, 1), np.uint8)  # mallocs, one size
     decoder.begin(ops, sizes, np.zeros((1, 0), np.uint8), 2048)
     assert not decoder.decode(*ReplayedEvents.empty(1024)[:4], None)[0]
-    with pytest.raises(ValueError, match="1024 events asked for, 0 left"):
+    with pytest.raises(ValueError, match="1024 events requested, but only 0 remain"):
         decoder.decode(*ReplayedEvents.empty(1024)[:4], None)
 
 
 @pytest.mark.parametrize("entries", [0, 3])
 def test_the_ring_is_a_power_of_two(entries):
-    with pytest.raises(ValueError, match=f"{entries} entries are no power of two"):
+    with pytest.raises(ValueError, match=f"{entries} entries are not a power of two"):
         Decoder(np.empty(entries, np.uint32))
 
 
 def test_no_more_events_can_be_had_than_there_are():
     decoder = Decoder(np.empty(RING, np.uint32))
-    with pytest.raises(ValueError, match="1 events asked for, 0 left"):
+    with pytest.raises(ValueError, match="1 events requested, but only 0 remain"):
         decoder.decode(*ReplayedEvents.empty(1)[:4], None)
     decoder.begin(np.zeros(3, np.uint8), np.zeros((1, 3), np.uint8), np.zeros((1, 0), np.uint8), 3)
-    with pytest.raises(ValueError, match="4 events asked for, 3 left"):
+    with pytest.raises(ValueError, match="4 events requested, but only 3 remain"):
         decoder.decode(*ReplayedEvents.empty(4)[:4], None)
     assert decoder.decode(*ReplayedEvents.empty(3)[:4], None)[:2] == (True, 3)
 

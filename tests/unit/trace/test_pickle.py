@@ -75,9 +75,9 @@ def test_entries_become_rows():
         (b"\x80\x02}]K\x01s.", "unhashable"),
         (b"\x80\x02\x8a\xffa.", "cut off"),
         (pickle.dumps(2 ** (8 * 1100)), "too long"),
-        (pickle.dumps({1, 2}), "no data"),
-        (pickle.dumps(pytest.approx, 2), "it names _pytest.approx.approx; a"),
-        (pickle.dumps(pytest.approx, 4), "it names _pytest.approx.approx; a"),
+        (pickle.dumps({1, 2}), "not data"),
+        (pickle.dumps(pytest.approx, 2), "it names _pytest.approx.approx, but"),
+        (pickle.dumps(pytest.approx, 4), "it names _pytest.approx.approx, but"),
     ],
 )
 def test_all_else_is_refused(content, words):
@@ -96,12 +96,12 @@ def test_deep_nesting_is_refused():
 )
 def test_what_takes_too_much_memory_is_refused(part):
     content = b"\x80\x04]\x94(" + MIB // len(part) * part + b"e."
-    with pytest.raises(ValueError, match="it would take too much memory"):
+    with pytest.raises(ValueError, match="it would need too much memory"):
         read(content, 2 * MIB)
 
 
 def test_what_python_objects_would_take_counts_too():
     content = b"\x80\x04]\x94(" + 1000 * b"K\x01" + b"e."
     assert len(read(content, 200_000)[0]) == 1000
-    with pytest.raises(ValueError, match="it would take too much memory"):
+    with pytest.raises(ValueError, match="it would need too much memory"):
         read(content, 70_000)

@@ -93,9 +93,9 @@ def test_columns_that_do_not_belong_together_are_refused():
         np.arange(300, dtype=np.uint32),
     )
     live = np.empty(300, np.int64)
-    with pytest.raises(ValueError, match="slot is not among 299"):
+    with pytest.raises(ValueError, match="slot of an event is not among 299 slots"):
         live_bytes(op, size, slot, live, np.zeros(299, np.int64))
-    with pytest.raises(ValueError, match="300 events are not 2 spans"):
+    with pytest.raises(ValueError, match="300 events do not make 2 spans"):
         live_spans(live, size, empty_spans(2))
     with pytest.raises(ValueError, match="size"):
         live_spans(live, size[1:], empty_spans(1))

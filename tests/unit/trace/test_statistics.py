@@ -213,9 +213,9 @@ def test_lives_take_events_of_a_valid_trace_only():
     output = np.zeros(3, "V64"), np.zeros(9, "V16")
     for op, slot in ((Op.FREE, 0), (Op.REALLOC, 0), (Op.MALLOC, 1)):
         events = np.array([op], np.uint8), np.array([8]), np.array([slot], np.uint32)
-        with pytest.raises(ValueError, match="not those of a valid trace"):
+        with pytest.raises(ValueError, match="do not form a valid trace"):
             LifeTable(1).enter(*events, None, *output)
-    with pytest.raises(ValueError, match="needs room for 1, completed for 3"):
+    with pytest.raises(ValueError, match="ended needs at least 1 entries, completed at least 3"):
         LifeTable(1).enter(*events, None, np.zeros(1, "V64"), np.zeros(2, "V16"))
 
 

@@ -55,15 +55,15 @@ def answering(answer):
     [
         (lambda *_: 160, "160 is not a Block"),
         (lambda _, heap, __: heap, "is not a Block"),
-        (lambda _, heap, __: heap.first, r"\[0, 160\) held> was given out twice"),
-        (lambda _, heap, __: heap.last, "is on the lists; split"),
-        (lambda _, heap, size: heap.split(heap.last, size - 1), "319 bytes of the 320 asked for"),
+        (lambda _, heap, __: heap.first, r"\[0, 160\) held>, which already holds another"),
+        (lambda _, heap, __: heap.last, "is still on the lists; take it off"),
+        (lambda _, heap, size: heap.split(heap.last, size - 1), "319 bytes instead of at least"),
         (lambda _, heap, size: heap.split(heap.first, size), "is not free: an object holds it"),
         (lambda _, heap, size: heap.split(heap.last, 1 << 40), "cannot be split off"),
         (lambda _, heap, size: heap.split(heap.last, -size), "size is -320"),
         (lambda _, heap, size: heap.split(heap.last, 1 << 70), "size is 1180591620717411303424"),
         (lambda _, heap, size: heap.split(heap.last, 3.5), "size is 3.5; it takes a whole number"),
-        (lambda _, heap, size: heap.insert(heap.last), "is on the lists already"),
+        (lambda _, heap, size: heap.insert(heap.last), "is already on the lists"),
         (lambda _, heap, size: heap.join(heap.first, heap.last), "is not free"),
         (lambda _, heap, size: heap.join(heap.last, heap.last), "are not neighbours"),
         (lambda _, heap, size: heap.first_fit(size, "best"), "order is 'best'"),
@@ -71,7 +71,7 @@ def answering(answer):
         (lambda _, heap, size: heap.grow(size, 0), "unit is 0"),
         (lambda _, heap, size: heap.extend(1 << 62), "would exceed 2..62 bytes"),
         (lambda _, heap, size: heap.visit(-1), "count is -1"),
-        (lambda _, heap, size: heap.split(heap.last), "takes 2 arguments, and got 1"),
+        (lambda _, heap, size: heap.split(heap.last), "takes 2 arguments, but got 1"),
         (lambda _, heap, size: heap.nonsense(size), "no attribute 'nonsense'"),
         (lambda self, heap, size: self.malloc(heap, size), "RecursionError"),
         (lambda *_: 1 // 0, "ZeroDivisionError"),
@@ -129,7 +129,10 @@ def test_a_free_that_fails_is_the_event_that_is_named():
     [
         (lambda *_: None, "resize returned None; it takes True or False"),
         (lambda *_: True, "resize returned True, but left <Block"),
-        (lambda heap, block, _: bool(heap.split_high(block, 16)) and False, "not what it was"),
+        (
+            lambda heap, block, _: bool(heap.split_high(block, 16)) and False,
+            "but changed the block",
+        ),
         (lambda heap, block, _: bool(heap.insert(block)) and False, "returned False, but left"),
         (lambda heap, block, _: bool(heap.join(block.next, block)), "was joined to another"),
         (lambda *_: 1 // 0, "ZeroDivisionError"),
@@ -158,9 +161,9 @@ def test_blocks_and_heaps_outlive_their_simulation_harmlessly():
     assert isinstance(heap, Heap)
     for block in blocks:
         assert isinstance(block, Block)
-        assert repr(block) == "<Block that is no more>"
+        assert repr(block) == "<Block that no longer exists>"
         for name in ("address", "size", "previous", "next", "is_free", "is_listed"):
-            with pytest.raises(PolicyError, match="no more"):
+            with pytest.raises(PolicyError, match="no longer exists"):
                 getattr(block, name)
     for use in (lambda: heap.size, lambda: heap.grow(16), lambda: heap.first_fit(1)):
         with pytest.raises(PolicyError, match="is over"):
@@ -198,7 +201,7 @@ def test_the_heap_is_the_policys_during_its_events_only():
 
     simulation = simulation_of(Keeps)
     replay(simulation, TRACE.replayed.part(0, 2))
-    with pytest.raises(PolicyError, match="within malloc and free only"):
+    with pytest.raises(PolicyError, match="only within malloc, free and resize"):
         kept[0].extend(16)
     assert simulation.check() is None
 

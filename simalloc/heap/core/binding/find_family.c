@@ -47,7 +47,7 @@ const struct family *find_family(PyObject *given, bool vectors)
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (PyUnicode_CompareWithASCIIString(given, families[i][0]->name) == 0)
             return families[i][vectors];
-    PyErr_Format(PyExc_ValueError, "there is no family %U", given);
+    PyErr_Format(PyExc_ValueError, "no family is named %R", given);
     return NULL;
 }
 

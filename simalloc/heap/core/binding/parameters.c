@@ -35,7 +35,7 @@ bool find_choice(const char *name, PyObject *text, const char *const *choices, s
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError, "%s is %R, which is none of its choices", name, text);
+    PyErr_Format(PyExc_ValueError, "%s is %R, which is not one of its choices", name, text);
     return false;
 }
 

@@ -296,7 +296,8 @@ PyObject *simulation_keep_touched(PyObject *object, PyObject *unused)
     if (replay == NULL)
         return NULL;
     if (replay->heap->residence == NULL || replay->heap->touched != NULL) {
-        PyErr_SetString(PyExc_ValueError, "resident pages are not kept track of, or these are");
+        PyErr_SetString(PyExc_ValueError, "resident pages are not tracked, or touched pages are "
+                                          "tracked already");
         return NULL;
     }
     return residence_keep_touched(replay->heap) ? Py_NewRef(Py_None) : PyErr_NoMemory();

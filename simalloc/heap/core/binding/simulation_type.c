@@ -62,7 +62,7 @@ static bool read_sizes(PyObject *sizes, struct tracking *tracking)
         if (PyErr_Occurred() != NULL)
             return false;
         if (size < 1 || size > MAX_PAGE || count > MAX_PAGE_SIZES) {
-            PyErr_SetString(PyExc_ValueError, "these are too many, or no, sizes of pages");
+            PyErr_SetString(PyExc_ValueError, "too many page sizes, or an invalid page size");
             return false;
         }
         tracking->occupied[i] = size;
@@ -164,7 +164,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
         return NULL;
     if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE ||
         (family == &user_policy) != (policy != NULL))
-        return PyErr_Format(PyExc_ValueError, "the scale, the page or the policy does not suit %s",
+        return PyErr_Format(PyExc_ValueError, "invalid scale, page size or policy for %s",
                             family->name);
     struct replay *replay = calloc(1, sizeof *replay);
     if (replay == NULL)
@@ -268,7 +268,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
     if (is_whole && events->count <= self->events - replay->measures.events)
         return true;
     PyErr_Format(PyExc_ValueError,
-                 "there are more events than the %llu announced, or columns to fill are missing",
+                 "more events than the %llu announced, or result columns that do not fit together",
                  (unsigned long long)self->events);
     columns_release(columns, EVENT_COLUMNS);
     return false;
@@ -293,7 +293,7 @@ enum { START_PARTS = 7 };
 static void refuse_start(const char *failure)
 {
     if (failure == NULL)
-        failure = "the capacity is less than the heap";
+        failure = "the initial heap exceeds the capacity";
     bool is_memory = strcmp(failure, OUT_OF_MEMORY) == 0;
     PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_ValueError, failure);
 }
@@ -305,7 +305,8 @@ static PyObject *simulation_begin_with(PyObject *object, PyObject *args)
         return NULL;
     if (PyTuple_Size(args) != START_PARTS || replay->family->begin_with == NULL ||
         replay->measures.events > 0) {
-        PyErr_SetString(PyExc_ValueError, "no run of this policy begins with a heap");
+        PyErr_SetString(PyExc_ValueError, "this policy cannot begin with a heap, or its run has "
+                                          "already begun");
         return NULL;
     }
     struct column columns[START_PARTS];
@@ -313,7 +314,7 @@ static PyObject *simulation_begin_with(PyObject *object, PyObject *args)
     size_t held = 0;
     for (; held < START_PARTS; held++) {
         Py_ssize_t count;
-        columns[held] = (struct column){.name = "a part of the heap", .width = 8};
+        columns[held] = (struct column){.name = "part of the heap", .width = 8};
         PyObject *array = PyTuple_GetItem(args, (Py_ssize_t)held);
         if (!columns_hold(&columns[held], &array, 1, &count))
             break;
@@ -467,44 +468,55 @@ static PyObject *simulation_report(PyObject *object, PyObject *unused)
 static PyMethodDef simulation_methods[] = {
     {"begin_with", simulation_begin_with, METH_VARARGS,
      "begin_with(segment, block, entry, arena, idle, thread, resident)\n--\n\n"
-     "Begin with a real heap: the rows of Start.columns(), before the first event."},
+     "Begin with a real heap, given by the columns of Start.columns(). Call this before the first "
+     "event."},
     {"replay", simulation_replay, METH_VARARGS,
      "replay(op, size, slot, live, spans, columns) -> (events done, failure or None)\n--\n\n"
-     "Carry out events. spans is what the first whole batches come to, of as many as are known. "
-     "columns is a dict: the optional columns alignment, time, thread, site, stream and pool where "
-     "they are known; address, to be filled; and together mapped, resident, live, free_blocks, "
-     "region, number, offset and figures, to be filled. The GIL is released."},
-    {"figure_names", simulation_figure_names, METH_NOARGS, "What the allocator itself reports."},
-    {"report", simulation_report, METH_NOARGS, "The values of these figures now."},
+     "Replay events with the GIL released. `spans` contains the sums of the first whole batches of "
+     "events, as far as they are known. `columns` is a dict of optional columns: alignment, time, "
+     "thread, site, stream, pool and unwritten describe the events; address is filled in; mapped, "
+     "resident, live, largest_free, free_blocks, region, number, offset and figures are filled in "
+     "together; figures may be empty."},
+    {"figure_names", simulation_figure_names, METH_NOARGS,
+     "Return the names of the figures that the allocator itself reports."},
+    {"report", simulation_report, METH_NOARGS,
+     "Return the present values of the figures in figure_names()."},
     {"mappings", simulation_mappings, METH_NOARGS,
-     "What was mapped and unmapped by system calls but the break, if that is kept: bytes of "
-     "int64[][3], event, scaled address and size, which is below 0 if unmapped."},
+     "Return the memory mapped and unmapped by system calls other than brk, if this is recorded: "
+     "bytes of int64[][3] with event, scaled address and scaled size. The size is negative for "
+     "unmapped memory."},
     {"largest_free", simulation_largest_free, METH_NOARGS,
-     "Scaled bytes of the largest free block, with the room to grow beside it."},
-    {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
-    {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
+     "Return the scaled size of the largest free block, including the memory into which it can "
+     "grow."},
+    {"figures", simulation_figures, METH_NOARGS,
+     "Return the sums, peaks and counters so far, in unscaled bytes."},
+    {"check", simulation_check, METH_NOARGS, "Return the first fault found in the heap, or None."},
     {"unsearchable", simulation_unsearchable, METH_NOARGS,
-     "Free blocks that no search finds, and their scaled bytes."},
+     "Return the number of free blocks that no search finds, and their scaled bytes."},
     {"change_form", simulation_change_form, METH_NOARGS,
-     "Keep the free blocks in another form, for tests; False: the family has one only."},
+     "Store the free blocks in another data structure, for tests. Return False if the family has "
+     "only one."},
     {"measure_nothing", simulation_measure_nothing, METH_NOARGS,
-     "Carry out the events of a heap that may refuse requests without measuring it, which is faster: "
-     "of figures(), only events, refused, first_refused and same_for are kept."},
-    {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
+     "Replay events without measuring the heap, which is faster, if it may refuse requests. "
+     "figures() then reports only events, refused, first_refused and same_for."},
+    {"block_count", simulation_block_count, METH_NOARGS,
+     "Return the number of blocks that tile the heap."},
     {"blocks", simulation_blocks, METH_VARARGS,
-     "blocks(first, address, size, slot) -> how many\n--\n\n"
-     "Fill in the blocks in address order from number `first` on, as many as there is room for; slot is "
-     "negative for a block that holds no object: -1 free, -2 waste, -3 cached, -4 the allocator's "
+     "blocks(first, address, size, slot) -> count\n--\n\n"
+     "Fill in blocks in address order from number `first` on, until the arrays are full. `slot` is "
+     "negative for a block without an object: -1 free, -2 waste, -3 cached, -4 the allocator's "
      "table, -5 a hole."},
     {"free_sizes", simulation_free_sizes, METH_NOARGS,
-     "The free blocks by the largest power of two of the program's bytes that they have, from -64 on: "
-     "bytes of int64[2][128], their numbers and their scaled sizes."},
+     "Return the number of free blocks and their scaled bytes by size, as bytes of int64[2][128]. "
+     "Entry i counts the blocks whose size in program bytes has 2**(i - 64) as its largest power "
+     "of two."},
     {"keep_touched", simulation_keep_touched, METH_NOARGS,
-     "Keep track of the pages that were resident since they were mapped; before the first event."},
+     "Track the pages that have been resident since they were mapped. Call this before the first "
+     "event."},
     {"in_pages", simulation_in_pages, METH_VARARGS,
      "in_pages(address, size, resident, touched)\n--\n\n"
-     "Fill in how many of the scaled bytes of each block lie in resident pages, and in those that "
-     "are or were since they were mapped."},
+     "Fill in the scaled bytes of each block in pages that are resident now, and in pages that "
+     "have been resident since they were mapped."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -512,7 +524,7 @@ static PyType_Slot simulation_slots[] = {
     {Py_tp_new, simulation_new},
     {Py_tp_dealloc, simulation_dealloc},
     {Py_tp_methods, simulation_methods},
-    {Py_tp_doc, "A heap under a policy, and what has been measured of it so far."},
+    {Py_tp_doc, "A simulated heap with a policy, and its measurements so far."},
     {0, NULL},
 };
 

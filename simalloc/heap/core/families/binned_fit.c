@@ -232,7 +232,7 @@ static const char *check(const void *memory)
         binned--;
     if (state->remainder != NO_BLOCK) {
         if (!heap_is_free(heap, state->remainder) || state->remainder == heap_last(heap))
-            return "the last remainder is not free, or is the wilderness";
+            return "the last remainder is not free, or it is the wilderness";
         binned--;
     }
     const char *wrong = heap_check(heap);

@@ -127,14 +127,14 @@ static const char *check_block(const struct double_buddy *state, uint32_t id)
     const struct heap *heap = &state->buddies.heap;
     const struct block *block = &heap->blocks[id];
     if (state->growth_of[id] >= state->growth_count)
-        return "a block belongs to no growth";
+        return "a block has no growth";
     const struct growth *growth = &state->growths[state->growth_of[id]];
     uint64_t offset = block->address - growth->address;
     if (offset % block->size != 0 || offset + block->size > growth->size)
-        return "a block is not where its growth could have been halved";
+        return "a block is not at an address that halving its growth can produce";
     if (class_size(class_of(block->size, true)) != block->size ||
         is_three(block->size) != is_three(growth->size))
-        return "a block has a size of the other system";
+        return "a block has a size of the other buddy system";
     if (is_free(block) && is_lower(growth, block) && heap_is_free(heap, block->next) &&
         heap->blocks[block->next].size == block->size &&
         state->growth_of[block->next] == state->growth_of[id])

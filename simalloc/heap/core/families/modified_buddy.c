@@ -27,7 +27,7 @@ static bool grow(struct heap *heap, unsigned class)
 static const char *check_block(const struct block *block, bool above_is_like_it)
 {
     (void)block;
-    return above_is_like_it ? "two free neighbours of a size have not merged" : NULL;
+    return above_is_like_it ? "two free neighbours of the same size have not merged" : NULL;
 }
 
 const struct family modified_buddy = {

@@ -329,7 +329,7 @@ static const char *check(const void *memory)
     if (heap->counters.free_blocks != state->tree.block_count + (state->bottom != NO_BLOCK))
         return "the free blocks are miscounted";
     if (state->waiting.count > state->ring)
-        return "more blocks wait than the ring has room for";
+        return "more blocks wait than the ring can hold";
     const char *wrong = heap_check(heap);
     return wrong == NULL ? groups_check(&state->tree) : wrong;
 }

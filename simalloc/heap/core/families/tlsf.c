@@ -259,7 +259,7 @@ static const char *check(const void *memory)
     for (unsigned list = 0; list < LISTS; list++) {
         uint32_t first = state->lists[list];
         if ((first != NO_BLOCK) != (state->in_level[list / DIVISION] >> list % DIVISION & 1))
-            return "a list is not empty, and its bit says so, or the other way round";
+            return "the bit of a list does not match the list";
         for (uint32_t id = first; id != NO_BLOCK;) {
             bool begins;
             if (list_of(state, holds(state, id), &begins) != list)

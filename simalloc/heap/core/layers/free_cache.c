@@ -192,18 +192,20 @@ const char *free_cache_check(const struct heap *heap, uint64_t kept)
 {
     const struct free_cache *cache = heap->free_cache;
     if (cache == NULL)
-        return heap->counters.cached_blocks == kept ? NULL : "a block is cached, and nothing caches";
+        return heap->counters.cached_blocks == kept ? NULL : "a block is cached although the "
+                                                             "policy has no cache";
     uint64_t cached = kept;
     for (uint32_t i = 0; i < cache->list_count; i++)
         for (uint32_t id = cache->lists[i].newest; id != NO_BLOCK;
              id = cache->older[id]) {
             if (heap->blocks[id].index_slot != STATE_CACHED ||
                 heap->blocks[id].size != cache->lists[i].size)
-                return "an exact list holds a block that is not cached, or of another size";
+                return "an exact list holds a block that is not cached or has another size";
             if (++cached > heap->counters.cached_blocks)
                 return "an exact list has a cycle, or the cached blocks are miscounted";
         }
     if (cached != heap->counters.cached_blocks)
         return "the exact lists do not hold exactly the cached blocks";
-    return cache->waiting.count > heap->setting.cache ? "more blocks wait than may" : NULL;
+    return cache->waiting.count > heap->setting.cache ? "more blocks wait than the cache "
+                                                        "allows" : NULL;
 }

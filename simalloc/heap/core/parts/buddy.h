@@ -48,7 +48,7 @@ ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned c
  * SIZE_CLASSES. */
 ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
 {
-    _Static_assert(THREES == 64, "the classes of a kind are in one word");
+    _Static_assert(THREES == 64, "all classes of a kind must be in one word");
     uint64_t bits = buddies->used[class / 64] & UINT64_MAX << class % 64;
     return LIKELY(bits != 0) ? class / 64 * 64 + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }

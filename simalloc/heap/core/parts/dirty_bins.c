@@ -330,11 +330,11 @@ const char *dirty_bins_check(const struct dirty_bins *state)
         for (uint32_t bin = 0; bin < DIRTY_BINS; bin++) {
             const struct chain *chain = &state->bins[kind][bin];
             if ((chain->count != 0) != (state->used[kind][bin / 64] >> bin % 64 & 1))
-                return "a bit does not say whether its bin is empty";
+                return "the bit of a bin does not match the bin";
             for (uint32_t id = chain->newest; id != NO_BLOCK; id = state->links.of[id].older) {
                 if (blocks[id].index_slot != STATE_FREE || blocks[id].family_data != kind ||
                     bin_of(blocks[id].size) != bin)
-                    return "a bin holds a block that is not its own";
+                    return "a bin holds a block of another kind or size";
                 if (++met > state->free_blocks)
                     return "a bin has a cycle, or the free blocks are miscounted";
             }

@@ -8,7 +8,7 @@ bool size_list_refill(struct heap *heap, struct size_list *list, uint64_t size, 
     heap->counters.growths++;
     uint64_t blocks = heap->blocks[id].size / size;
     if (UNLIKELY(blocks > UINT32_MAX - heap->counters.free_blocks)) {
-        heap_fail(heap, "there would be more than 2**32 free blocks");
+        heap_fail(heap, "the heap would have more than 2**32 free blocks");
         return false;
     }
     if (heap->blocks[id].size > blocks * size)

@@ -40,7 +40,7 @@ struct batch {
     bool has_series; /* true if `series` have changes in the batch */
 };
 
-_Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");
+_Static_assert((int)BATCH == (int)SPAN_EVENTS, "a batch must be one span, whose sums are known");
 
 struct events;
 

@@ -86,11 +86,11 @@ static const char *verify(const struct replay *replay, uint32_t taken)
     if (wrong == NULL && heap->largest_free != NULL &&
         heap_with_room(heap, largest_free_size(heap), !heap->new_memory_is_apart) !=
             heap_largest_free(heap))
-        wrong = "the index of the largest free block has another size for it";
+        wrong = "the index has the wrong size for the largest free block";
     /* An aligned allocation consists of one allocation and up to two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
     if (wrong == NULL && taken > steps * family->blocks_an_event + heap->reserved)
-        wrong = "an event has made more blocks than its family says";
+        wrong = "an event has created more blocks than its family declares";
     heap->reserved = 0;
     return wrong;
 }

@@ -15,7 +15,7 @@
 
 enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
 
-#define INVALID_EVENTS "the events are not those of a valid trace" /* a failure */
+#define INVALID_EVENTS "the events do not form a valid trace" /* a failure */
 
 struct replay {
     const struct family *family;
@@ -56,7 +56,8 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
                                       uint32_t block, uint64_t size, allocate_function *allocate,
                                       const struct layer *layer)
 {
-    _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is seen at once");
+    _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of a new object must have op | block "
+                                                    "== 0");
     if (LIKELY((op | block) == 0))
         return allocate(heap, size);
     if (UNLIKELY(op >= OP_USE))

@@ -92,7 +92,7 @@ const char heap_exhausted[] = "memory for the allocator's own tables was refused
 uint32_t heap_refuse(struct heap *heap)
 {
     if (!heap->may_refuse) /* the replay would not see the refusal */
-        heap_fail(heap, "a request was refused by a policy without a limit");
+        heap_fail(heap, "a policy without a limit has refused a request");
     heap->has_refused = true;
     return NO_BLOCK;
 }
@@ -255,7 +255,7 @@ static const char *check_segment(const struct heap *heap, uint32_t edge, struct 
         if (block->address != address || block->size == 0)
             return "the blocks do not tile the heap";
         if (block->previous != previous)
-            return "a block does not know the neighbour below it";
+            return "a block has the wrong lower neighbour";
         if (block->index_slot == STATE_ALLOCATED)
             found->allocated += block->size;
         if (block->index_slot != STATE_HOLE)
@@ -265,7 +265,7 @@ static const char *check_segment(const struct heap *heap, uint32_t edge, struct 
         previous = id;
     }
     if (heap->blocks[edge].previous != previous)
-        return "a segment does not know its last block";
+        return "a segment has the wrong last block";
     if (edge == NO_BLOCK && address != heap->brk)
         return "the last block does not end at the break";
     return NULL;
@@ -277,7 +277,7 @@ const char *heap_check(const struct heap *heap)
     const char *wrong = check_segment(heap, NO_BLOCK, &found);
     for (uint32_t i = 0; i < heap->segment_count && wrong == NULL; i++) {
         if (heap->blocks[heap->segments[i]].family_data != i)
-            return "a segment has the number of another";
+            return "a segment has the wrong number";
         wrong = check_segment(heap, heap->segments[i], &found);
     }
     if (wrong != NULL)

@@ -37,7 +37,7 @@
 
 #define NO_BLOCK 0 /* no block; also the id of the edge of the break segment */
 #define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments are between this address and its double */
-#define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
+#define OUT_OF_MEMORY "memory for the simulated heap is exhausted" /* a failure */
 
 /* States of a block that is not in an index. A lower `index_slot` is the place of a free block in
  * its index. */

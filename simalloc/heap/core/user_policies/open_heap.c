@@ -131,7 +131,7 @@ static const char *check_blocks(const struct open_heap *open)
         for (int i = 0; i < open->opened && block->family_data == LISTED; i++) {
             const struct block *copy = &open->indexes[i]->shadow.blocks[id];
             if (copy->address != block->address || copy->size != block->size)
-                return "an index has a listed block elsewhere";
+                return "an index has a wrong address or size for a listed block";
         }
     }
     if (free_blocks != heap->counters.free_blocks)

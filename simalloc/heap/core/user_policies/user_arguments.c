@@ -11,7 +11,8 @@ struct user_policy *acting(PyObject *self)
     else
         PyErr_SetString(policy_error, policy == NULL
                                           ? "the simulation of this heap is over"
-                                          : "the heap is to be used within malloc and free only");
+                                          : "the heap can be used only within malloc, free and "
+                                            "resize");
     return NULL;
 }
 
@@ -42,9 +43,9 @@ bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *meth
     if (LIKELY(count >= least && count <= most))
         return true;
     if (least == most)
-        PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, and got %zd", method, most, count);
+        PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, but got %zd", method, most, count);
     else
-        PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd arguments, and got %zd", method,
+        PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd arguments, but got %zd", method,
                      least, most, count);
     return false;
 }

@@ -59,7 +59,7 @@ bool as_block(struct user_policy *policy, PyObject *object, uint32_t *id)
     const struct block_object *block = (const struct block_object *)object;
     if (UNLIKELY(block->policy != policy)) {
         PyErr_SetString(policy_error, block->policy == NULL
-                                          ? "the Block is no more: it was joined to another"
+                                          ? "the Block no longer exists: it was joined to another"
                                           : "the Block belongs to another simulation");
         return false;
     }
@@ -72,8 +72,8 @@ static const struct user_policy *policy_of(PyObject *self)
 {
     const struct user_policy *policy = ((struct block_object *)self)->policy;
     if (UNLIKELY(policy == NULL))
-        PyErr_SetString(policy_error, "the Block is no more: it was joined to another, or the "
-                                      "simulation is over");
+        PyErr_SetString(policy_error, "the Block no longer exists: it was joined to another, or "
+                                      "the simulation is over");
     return policy;
 }
 
@@ -142,7 +142,7 @@ static PyObject *block_repr(PyObject *self)
 {
     const struct user_policy *policy = ((struct block_object *)self)->policy;
     if (policy == NULL)
-        return PyUnicode_FromString("<Block that is no more>");
+        return PyUnicode_FromString("<Block that no longer exists>");
     static const char *const states[] = {
         [HELD] = "held", [UNSEARCHABLE] = "unsearchable", [LISTED] = "listed"};
     const struct block *block = block_at_id(policy, id_of(self));
@@ -152,12 +152,13 @@ static PyObject *block_repr(PyObject *self)
 }
 
 static PyGetSetDef block_attributes[] = {
-    {"address", get_address, NULL, "Where it begins, in scaled bytes.", NULL},
-    {"size", get_size, NULL, "Its scaled bytes.", NULL},
-    {"previous", get_previous, NULL, "The Block just below, or None.", NULL},
-    {"next", get_next, NULL, "The Block just above, or None.", NULL},
-    {"is_free", get_is_free, NULL, "Whether no object of the program holds it.", NULL},
-    {"is_listed", get_is_listed, NULL, "Whether it is on the lists of free blocks.", NULL},
+    {"address", get_address, NULL, "Start address in scaled bytes.", NULL},
+    {"size", get_size, NULL, "Size in scaled bytes.", NULL},
+    {"previous", get_previous, NULL, "The Block just below in memory, or None.", NULL},
+    {"next", get_next, NULL, "The Block just above in memory, or None.", NULL},
+    {"is_free", get_is_free, NULL,
+     "True if the block does not hold an object of the program.", NULL},
+    {"is_listed", get_is_listed, NULL, "True if the block is on the lists of free blocks.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -165,7 +166,7 @@ static PyType_Slot block_slots[] = {
     {Py_tp_dealloc, object_free},
     {Py_tp_repr, block_repr},
     {Py_tp_getset, block_attributes},
-    {Py_tp_doc, "A block of the heap; the same object for as long as the block exists."},
+    {Py_tp_doc, "A block of the heap. A block has one Block object for as long as it exists."},
     {0, NULL},
 };
 

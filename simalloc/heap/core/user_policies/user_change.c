@@ -17,7 +17,8 @@ static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, 
         return NULL;
     const struct block *block = block_at_id(policy, id);
     if (size > block->size)
-        return PyErr_Format(policy_error, "%R has %llu bytes; %llu cannot be split off", args[0],
+        return PyErr_Format(policy_error,
+                            "%R has %llu bytes; %llu bytes cannot be split off", args[0],
                             (unsigned long long)block->size, (unsigned long long)size);
     struct step *step = note(policy, method, id, size);
     if (size == block->size) {
@@ -103,7 +104,7 @@ PyObject *heap_insert(PyObject *self, PyObject *object)
     if (policy == NULL || !as_free_block(policy, object, &id))
         return NULL;
     if (block_at_id(policy, id)->family_data == LISTED)
-        return PyErr_Format(policy_error, "%R is on the lists already", object);
+        return PyErr_Format(policy_error, "%R is already on the lists", object);
     struct step *step = note(policy, "insert", id, 0);
     return open_heap_insert(&policy->open, id) ? answer(policy, step, id) : out_of_memory(policy);
 }

@@ -63,8 +63,8 @@ static PyMethodDef heap_methods[] = {
 };
 
 static PyGetSetDef heap_attributes[] = {
-    {"size", get_size, NULL, "The break: the heap's scaled bytes.", NULL},
-    {"event", get_event, NULL, "The number of the event under way, from 0.", NULL},
+    {"size", get_size, NULL, "Size of the heap in scaled bytes: the break.", NULL},
+    {"event", get_event, NULL, "Number of the current event, counted from 0.", NULL},
     {"first", get_first, NULL, "The lowest Block, or None.", NULL},
     {"last", get_last, NULL, "The Block that ends at the break, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -74,7 +74,7 @@ static PyType_Slot heap_slots[] = {
     {Py_tp_dealloc, object_free},
     {Py_tp_methods, heap_methods},
     {Py_tp_getset, heap_attributes},
-    {Py_tp_doc, "The heap, as a policy in Python sees it: see simalloc.policy.user.Heap."},
+    {Py_tp_doc, "The heap as a policy in Python sees it; see simalloc.policy.user.Heap."},
     {0, NULL},
 };
 

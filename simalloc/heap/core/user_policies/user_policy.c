@@ -160,13 +160,16 @@ static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, 
         return true;
     }
     if (block->family_data == HELD)
-        PyErr_Format(policy_error, "%R was given out twice: another object holds it", answer);
+        PyErr_Format(policy_error,
+                     "malloc returned %R, which already holds another object", answer);
     else if (block->family_data == LISTED)
         PyErr_Format(policy_error,
-                     "%R was given out but is on the lists; split() and remove() take it off",
+                     "malloc returned %R, which is still on the lists; take it off with split() or "
+                     "remove()",
                      answer);
     else
-        PyErr_Format(policy_error, "%R was given out, with %llu bytes of the %llu asked for",
+        PyErr_Format(policy_error,
+                     "malloc returned %R, which has %llu bytes instead of at least %llu",
                      answer, (unsigned long long)block->size, (unsigned long long)size);
     return false;
 }
@@ -221,7 +224,8 @@ static bool accept_resized(struct user_policy *policy, PyObject *answer, PyObjec
         open_heap_hold(&policy->open, id);
         return true;
     }
-    PyErr_Format(policy_error, "resize returned %R, but left %R for %llu bytes", answer, object,
+    PyErr_Format(policy_error,
+                 "resize returned %R, but left %R, which cannot hold %llu bytes", answer, object,
                  (unsigned long long)size);
     return false;
 }
@@ -241,7 +245,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
                  accept_resized(policy, answer, block, size);
     struct extent after = sound ? extent_of(policy, id) : before;
     if (sound && (after.address != before.address || (!resized && after.size != before.size))) {
-        PyErr_Format(policy_error, "resize returned %R, but %R is not what it was", answer, block);
+        PyErr_Format(policy_error,
+                     "resize returned %R, but changed the block to %R", answer, block);
         sound = false;
     }
     if (UNLIKELY(!sound))
@@ -348,7 +353,7 @@ static const char *check(const void *memory)
         const PyObject *handle = id < policy->capacity ? policy->handles[id] : NULL;
         const struct block_object *block = (const struct block_object *)handle;
         if (block != NULL && (block->policy != policy || block->id != id))
-            return "a Block does not know its block";
+            return "a Block refers to the wrong block";
     }
     return open_heap_check(&policy->open);
 }

@@ -41,7 +41,7 @@ PyObject *heap_first_fit(PyObject *self, PyObject *const *args, Py_ssize_t count
         if (block_at_id(query.policy, after)->family_data != LISTED)
             return PyErr_Format(policy_error, "%R is not on the lists", args[2]);
         if (query.order == ORDER_LIFO)
-            return PyErr_Format(policy_error, "a search after a block goes by 'ao' or 'fifo'");
+            return PyErr_Format(policy_error, "a search after a block needs order 'ao' or 'fifo'");
     }
     struct free_index *index = open_heap_index(
         &query.policy->open, query.order == ORDER_ADDRESS ? BY_ADDRESS : BY_AGE);

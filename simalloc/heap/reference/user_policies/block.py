@@ -17,7 +17,7 @@ class Place(Enum):
     HELD = "held"
     UNSEARCHABLE = "unsearchable"
     LISTED = "listed"
-    NOWHERE = "no more"
+    NOWHERE = "joined to another block"
 
 
 class UserBlock:
@@ -30,7 +30,7 @@ class UserBlock:
 
     def __repr__(self) -> str:
         if self.place is Place.NOWHERE:
-            return "<Block that is no more>"
+            return "<Block that no longer exists>"
         return f"<Block [{self.address}, {self.address + self.size}) {self.place.value}>"
 
     @property
@@ -72,4 +72,4 @@ class UserBlock:
 
     def _demand_existence(self) -> None:
         if self.place is Place.NOWHERE:
-            raise PolicyError("the Block is no more: it was joined to another")
+            raise PolicyError("the Block no longer exists: it was joined to another")

@@ -68,7 +68,7 @@ class UserHeap:
         if after is not None:
             self._demand_block(after, Place.LISTED)
             if order == "lifo":
-                raise PolicyError("a search after a block goes by 'ao' or 'fifo'")
+                raise PolicyError("a search after a block needs order 'ao' or 'fifo'")
             blocks = blocks[blocks.index(after) + 1 :]
         return self._found(*first_of(blocks, size))
 
@@ -193,7 +193,7 @@ class UserHeap:
         """Give an unsearchable block of at least `size` bytes to an object; return its address."""
         self._demand_place(block, Place.UNSEARCHABLE)
         if block.size < size:
-            raise PolicyError(f"{block} was given out for {size} bytes")
+            raise PolicyError(f"{block} cannot hold {size} bytes")
         block.place = Place.HELD
         self.blocks.mark(block.address, State.ALLOCATED)
         return block.address
@@ -228,7 +228,7 @@ class UserHeap:
         self._demand(size)
         self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
         if size > block.size:
-            raise PolicyError(f"{block} has {block.size} bytes; {size} cannot be split off")
+            raise PolicyError(f"{block} has {block.size} bytes; {size} bytes cannot be split off")
         return block.address
 
     def _demand_block(self, block: object, *places: Place) -> None:
@@ -243,7 +243,7 @@ class UserHeap:
 
     def _demand(self, size: int, order: OrderName = "ao") -> None:
         if not self.acting:
-            raise PolicyError("the heap is to be used within malloc and free only")
+            raise PolicyError("the heap can be used only within malloc, free and resize")
         if not isinstance(size, int) or not 1 <= size <= MAX_BREAK:
             raise PolicyError(f"{size!r} is not a number from 1 to 2**62")
         if order not in ("ao", "lifo", "fifo"):

@@ -84,7 +84,7 @@ static PyObject *reader_begin_with_method(PyObject *object, PyObject *args)
                                            columns[1].view.buf, (size_t)count);
     columns_release(columns, 2);
     if (!begun)
-        PyErr_SetString(PyExc_ValueError, "the recording has been read already");
+        PyErr_SetString(PyExc_ValueError, "the recording has already been read");
     else if (!kept)
         PyErr_NoMemory();
     return kept ? Py_NewRef(Py_None) : NULL;
@@ -281,29 +281,33 @@ static PyObject *reader_object_method(PyObject *object, PyObject *address)
 
 static PyMethodDef reader_methods[] = {
     {"object", reader_object_method, METH_O,
-     "object(address)\n--\n\nReturn the number of the live object at an address; -1: none."},
+     "object(address)\n--\n\n"
+     "Return the number of the live object at an address, or -1 if none is live there."},
     {"begin_with", reader_begin_with_method, METH_VARARGS,
-     "begin_with(address, size)\n--\n\nHave the recording begin with these live blocks."},
+     "begin_with(address, size)\n--\n\nMake the recording begin with these live blocks."},
     {"refresh", reader_refresh_method, METH_NOARGS,
-     "refresh()\n--\n\nLook for what has been recorded in the meantime."},
+     "refresh()\n--\n\nUpdate the view of the recording with the records written in the meantime."},
     {"stop", reader_stop_method, METH_O,
-     "stop(path)\n--\n\nEnd the recording in this file, though the process may go on."},
+     "stop(path)\n--\n\nEnd the recording in this file. The process may continue."},
     {"read", reader_read_method, METH_VARARGS,
      "read(before, op, object, address, size, alignment, thread, time, site) -> events\n--\n\n"
-     "Fill columns with events whose records are numbered below `before`."},
+     "Fill columns with events whose records are numbered below `before`. Return the number of "
+     "events."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef reader_attributes[] = {
-    {"header", reader_header, NULL, "what the process wrote about itself", NULL},
-    {"counts", reader_counts, NULL, "figures so far", NULL},
-    {"places", reader_places, NULL, "by number, (path, offset)", NULL},
-    {"looks", reader_looks, NULL, "as bytes: events so far, time, resident and mapped bytes", NULL},
-    {"unwritten", reader_unwritten, NULL, "as bytes: events so far, object, bytes", NULL},
+    {"header", reader_header, NULL, "data that the process has written about itself", NULL},
+    {"counts", reader_counts, NULL, "present counters of the recording, by name", NULL},
+    {"places", reader_places, NULL, "list of (path, offset), by number of the place", NULL},
+    {"looks", reader_looks, NULL,
+     "samples of memory, as bytes: events so far, time, resident and mapped bytes", NULL},
+    {"unwritten", reader_unwritten, NULL,
+     "measured unwritten bytes of objects, as bytes: events so far, object, bytes", NULL},
     {"mappings", reader_mapping_records, NULL, "mapping records so far, as bytes", NULL},
     {"large_blocks", reader_large_blocks, NULL,
-     "live large blocks, as bytes: address, bytes, and the number of a record since then", NULL},
-    {"sites", reader_sites, NULL, "by number, as bytes: parent and place", NULL},
+     "live large blocks, as bytes: address, size and sequence number", NULL},
+    {"sites", reader_sites, NULL, "call sites, as bytes, by number: parent and place", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

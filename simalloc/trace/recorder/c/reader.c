@@ -107,7 +107,7 @@ static enum reader_answer advance(struct reader *reader, struct source *source, 
                     &reader->recording.streams[source->stream], &listener, &source->next);
     *more = answer == DECODED;
     if (answer == DECODE_DAMAGED)
-        return damaged(reader, source, "holds a record near here that cannot be read");
+        return damaged(reader, source, "contains an unreadable record near here");
     return answer == DECODE_NO_MEMORY ? READER_FAILED : READER_DONE;
 }
 
@@ -182,7 +182,7 @@ static enum reader_answer call_guarded(void (*work)(void *), struct call *call)
         reader->cut_off = !guarded(work, call);
     if (!reader->cut_off)
         return call->answer;
-    reader->recording.complaint = "was cut off while it was read";
+    reader->recording.complaint = "was truncated while it was being read";
     reader->recording.place = 0;
     return READER_DAMAGED;
 }
@@ -366,7 +366,7 @@ static enum reader_answer enter(struct reader *reader, struct source *source,
         return add_unwritten(reader, record, out);
     switch (objects_enter(&reader->objects, record, source->stream, &source->pendings, out)) {
     case OBJECTS_DAMAGED:
-        return damaged(reader, source, "holds a record before here that makes no sense");
+        return damaged(reader, source, "contains an invalid record before here");
     case OBJECTS_MEMORY:
         return READER_FAILED;
     case OBJECTS_DONE:
@@ -411,7 +411,7 @@ static enum reader_answer enter_start(struct reader *reader, struct columns *out
                                 .size = (uint64_t)reader->start.size[at]};
         switch (objects_enter(&reader->objects, &record, 0, NULL, out)) {
         case OBJECTS_DAMAGED:
-            reader->recording.complaint = "begins with a block that makes no sense";
+            reader->recording.complaint = "begins with an invalid block";
             reader->recording.place = 0;
             return READER_DAMAGED;
         case OBJECTS_MEMORY:

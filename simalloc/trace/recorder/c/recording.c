@@ -80,10 +80,10 @@ static bool scan(struct recording *recording)
         if (magic == 0)
             return true;
         if (magic != SEGMENT_MAGIC)
-            return complain(recording, offset, "holds no segment here");
+            return complain(recording, offset, "contains no segment here");
         if (segment->bytes < unit || segment->bytes % unit != 0 ||
             segment->bytes > recording->size - offset)
-            return complain(recording, offset, "holds a segment here whose length is wrong");
+            return complain(recording, offset, "contains a segment with a wrong length here");
         struct span span = {offset, segment->bytes - sizeof *segment};
         recording->scanned = offset + segment->bytes;
         if (segment->stream == MAPPINGS_STREAM) {
@@ -92,7 +92,7 @@ static bool scan(struct recording *recording)
             continue;
         }
         if (segment->stream > recording->size / unit + MAX_WITHOUT_SEGMENT)
-            return complain(recording, offset, "holds a segment here whose stream is wrong");
+            return complain(recording, offset, "contains a segment with a wrong stream here");
         if (!have_stream(recording, segment->stream) ||
             !add_span(&recording->streams[segment->stream], span))
             return false;

@@ -45,7 +45,8 @@ void *function_behind(const char *name)
 
 static void *found(const char *name)
 {
-    static const char complaint[] = "simalloc: this program has no allocator to record\n";
+    static const char complaint[] = "simalloc: this program has no allocator that can be "
+                                    "recorded\n";
     void *address = function_behind(name);
     if (address == NULL && !is_late) {
         ssize_t written = write(STDERR_FILENO, complaint, sizeof complaint - 1);

@@ -350,10 +350,10 @@ const char *device_check(const void *state)
         return "the free blocks are miscounted";
     if (statistics->reserved.all.now != device->heap.mapped ||
         device->heap.mapped > device->taken || device->taken > device->heap.limit)
-        return "more is reserved than there is";
+        return "the reserved bytes are miscounted, or exceed the memory of the device";
     if (statistics->allocated.all.now != device->heap.counters.allocated ||
         statistics->allocated.all.now > statistics->active.all.now ||
         statistics->active.all.now > statistics->reserved.all.now)
-        return "more is in use than is reserved";
+        return "the allocated or active bytes are miscounted, or exceed the reserved bytes";
     return NULL;
 }

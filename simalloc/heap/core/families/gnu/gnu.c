@@ -272,7 +272,7 @@ static const char *check(const void *memory)
     const struct gnu *state = memory;
     const char *wrong = runs_check(&state->runs);
     if (wrong == NULL && state->index != NO_BLOCK && !heap_is_free(&state->heap, state->index))
-        wrong = "a search would begin at what is no run";
+        wrong = "the next search would begin at a run that is not free";
     return wrong == NULL ? heap_check(&state->heap) : wrong;
 }
 

@@ -119,11 +119,11 @@ static const char *check_page(const struct heap *heap, const struct page *page)
     uint64_t free = chain_length(heap, page->free);
     uint64_t local = chain_length(heap, page->local);
     if (chain_length(heap, page->remote) != page->remote_count)
-        return "the blocks that others freed are miscounted";
+        return "the blocks freed by other threads are miscounted";
     if (free + local + page->used != page->capacity)
         return "the blocks of a page are miscounted";
     if ((page->rest == NO_BLOCK) != (page->capacity == page->reserved))
-        return "a page does not know what it has never used";
+        return "the never used blocks of a page are miscounted";
     if (page->is_marked && page->owner != NULL)
         return "an abandoned page has an owner";
     return NULL;

@@ -230,7 +230,7 @@ static const char *check(const void *memory)
     for (uint32_t number = 0; number < state->groups.used; number++) {
         const struct musl_group *group = group_of(state, number);
         if ((group->avail & group->freed) != 0 || (group->avail & ~active_slots(group)) != 0)
-            return "a slot is available that is not to be handed out";
+            return "a slot is marked available although it is freed or inactive";
         free += (uint64_t)__builtin_popcount(group->avail | group->freed);
         if (group->class < CLASSES)
             usage[group->class] += group->count;

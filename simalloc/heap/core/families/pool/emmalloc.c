@@ -284,7 +284,7 @@ static const char *check(const void *memory)
         while (id != NO_BLOCK) {
             if (list_of(payload_of(state, id)) != list || (state->mask >> list & 1) == 0 ||
                 ++listed > heap->used)
-                return "a region is in a wrong list";
+                return "a region is in the wrong list";
             id = heap->blocks[id].family_data;
             id = id == front ? NO_BLOCK : id;
         }

@@ -59,7 +59,7 @@ static const char *check(const void *memory)
 {
     const struct freertos_1 *state = memory;
     if (state->pool.heap.blocks[state->rest].index_slot != STATE_FREE)
-        return "what is above the mark is not free";
+        return "the block above the mark is not free";
     return pool_check(&state->pool, 1);
 }
 

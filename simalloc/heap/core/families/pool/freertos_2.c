@@ -90,7 +90,7 @@ static const char *check(const void *memory)
     POOL_LIST_EACH(&state->list, id)
     {
         if (blocks[id].size < size)
-            wrong = "the list is not in order of size";
+            wrong = "the list is not in size order";
         size = blocks[id].size;
         bytes += size;
     }

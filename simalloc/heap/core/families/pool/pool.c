@@ -75,6 +75,6 @@ const char *pool_check(const struct pool *pool, uint64_t free_blocks)
             return "a block is neither free nor in use";
     for (uint32_t i = 0; i < pool->region_count; i++)
         if (pool->regions[i].high > pool->regions[i].end)
-            return "more of a region was in use than it has";
+            return "the peak of a region exceeds its size";
     return heap_check(heap);
 }

@@ -21,7 +21,7 @@ const char *sbrk_list_check(const void *memory)
     const struct heap *heap = &state->sbrk.pool.heap;
     const char *wrong = block_list_check(&state->list.tree, true, false);
     if (wrong == NULL && state->sbrk.room != NO_BLOCK && heap_last(heap) != state->sbrk.room)
-        wrong = "the room is not at the end";
+        wrong = "the spare memory is not at the end of the heap";
     return wrong != NULL ? wrong
                          : pool_check(&state->sbrk.pool,
                                       state->list.tree.blocks + (state->sbrk.room != NO_BLOCK));

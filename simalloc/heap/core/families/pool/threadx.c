@@ -148,7 +148,7 @@ static const char *check(const void *memory)
         free++;
         bytes += heap->blocks[id].size;
         if (heap->blocks[id].address < mark)
-            return "a free block lies before the mark";
+            return "a free block is located below the mark";
     }
     if (blocks != state->fragments || bytes != state->available)
         return "the blocks or their bytes are miscounted";

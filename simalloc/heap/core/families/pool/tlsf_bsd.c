@@ -204,7 +204,7 @@ static const char *check(const void *memory)
 {
     const struct tlsf_bsd *state = memory;
     if (heap_last(&state->pool.heap) != state->end)
-        return "there is a block beyond the heap";
+        return "a block is located beyond the end of the heap";
     return pool_check(&state->pool, class_lists_count(&state->lists, holds));
 }
 

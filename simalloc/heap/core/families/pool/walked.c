@@ -88,10 +88,10 @@ const char *walked_check(const struct walked *state)
         count++;
         lowest = id;
         if (heap_is_free(heap, heap->blocks[id].next))
-            return "two free blocks are neighbours";
+            return "two free blocks are adjacent";
     }
     if (lowest != state->lowest)
-        return "another free block is the lowest";
+        return "the recorded lowest free block is wrong";
     return pool_check(&state->pool, count);
 }
 

@@ -254,7 +254,7 @@ static const char *check(const void *memory)
     for (unsigned list = 0; list <= MAX_CLASS; list++)
         for (uint32_t id = state->heads[list]; id != NO_BLOCK; id = heap->blocks[id].family_data)
             if (state->cells[id].list != list || state->cells[id].is_lost || ++free > heap->used)
-                return "a cell is in a wrong list";
+                return "a cell is in the wrong list";
     return pool_check(&state->sbrk.pool, free);
 }
 

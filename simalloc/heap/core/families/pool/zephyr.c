@@ -303,7 +303,7 @@ static const char *check(const void *memory)
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next)
         lone += heap->blocks[id].index_slot == STATE_FREE ? heap->blocks[id].size : 0;
     if (lone != state->lone)
-        return "the free chunks that no bucket keeps are miscounted";
+        return "the free chunks outside the buckets are miscounted";
     return pool_check(&state->pool, class_lists_count(&state->lists, key_of) + lone / UNIT);
 }
 

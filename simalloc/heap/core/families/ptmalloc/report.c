@@ -92,7 +92,7 @@ const char *ptmalloc_check(const void *memory)
         const struct block *top = &heap->blocks[arena->top];
         blocks += arena->bins.block_count + arena->unsorted.count + (arena->top != NO_BLOCK);
         if (arena->top != NO_BLOCK && top->address + top->size != arena_end(state, arena))
-            wrong = "a top does not end where the arena's memory ends";
+            wrong = "a top chunk does not end at the end of its arena";
         else
             wrong = groups_check(&arena->bins);
     }

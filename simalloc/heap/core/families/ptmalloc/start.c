@@ -265,5 +265,5 @@ uint32_t ptmalloc_give_waiting(struct ptmalloc *state, uint64_t size)
 }
 
 const char ptmalloc_not_live[] =
-    "the trace does not begin with an allocation for each live block of the heap that the run "
-    "begins with, in the order of their addresses";
+    "the trace does not begin with one allocation for each live block of the initial heap, in "
+    "address order";

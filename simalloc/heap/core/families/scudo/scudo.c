@@ -293,7 +293,7 @@ static const char *check_region(const struct scudo *state, const struct region *
     if (free != region->count && !is_of_records)
         return "the free blocks of a region are miscounted";
     if (region->mapped - region->made != (region->tail == NO_BLOCK ? 0 : tail->size))
-        return "what a region has not made blocks of is no block";
+        return "the unused part of a region is not exactly one block";
     return NULL;
 }
 

@@ -224,13 +224,14 @@ const char *tcmalloc_central_lists_check(const struct tcmalloc *state, uint64_t 
         uint64_t free = 0;
         for (uint32_t i = central->newest; i != NO_SPAN; i = state->spans.of[i].older) {
             if (state->spans.of[i].class != class || state->spans.of[i].free_count == 0)
-                return "a class has a span that is not to be there";
+                return "the list of a class contains a span of another class or without free "
+                       "blocks";
             free += state->spans.of[i].free_count;
         }
         if (free != central->free_blocks)
             return "the free blocks of a class are miscounted";
         if (central->used_slots > central->cache_size)
-            return "a class has more chains than room";
+            return "a transfer cache holds more batches than its capacity";
         *blocks += free;
     }
     return NULL;

@@ -310,7 +310,7 @@ static const char *check_list(const struct tcmalloc *state, unsigned kind, uint6
             return "a span is in a list of the other kind";
         count++;
     }
-    return count == list->count ? NULL : "a list's spans are miscounted";
+    return count == list->count ? NULL : "the spans of a list are miscounted";
 }
 
 const char *tcmalloc_page_heap_check(const struct tcmalloc *state, uint64_t *blocks)

@@ -34,13 +34,14 @@ const char *tcmalloc_caches_check(const struct tcmalloc *state)
             const struct cache_list *list = &cache->lists[class];
             bytes += list->count * (uint64_t)state->table.classes[class].size;
             if (list->lowater > list->count)
-                return "a list has less blocks than it ever had";
+                return "the low-water mark of a list exceeds its length";
         }
         if (bytes != cache->size)
-            return "the bytes in a thread's cache are miscounted";
+            return "the bytes in a thread cache are miscounted";
         space += (int64_t)cache->max_size;
     }
-    return space == total_space(state) ? NULL : "space of the threads' caches is lost";
+    return space == total_space(state) ? NULL : "the capacities of the thread caches do not add up "
+                                                "to their limit";
 }
 
 void tcmalloc_caches_release(struct tcmalloc *state)

@@ -247,7 +247,7 @@ static const char *check(const void *memory)
     if (state->wild != NO_BLOCK && heap_last(heap) != state->wild)
         return "the wild block does not end at the break";
     if (state->pending.count != 0)
-        return "a free block has not entered the tree";
+        return "a free block is still pending outside the tree";
     uint64_t blocks = state->tree.block_count + state->free_tiny + (state->wild != NO_BLOCK);
     if (blocks != heap->counters.free_blocks)
         return "the free blocks are miscounted";

@@ -88,12 +88,12 @@ static const char *check_slot(const struct aged_list *list, const struct heap *h
         return list->size[slot] == 0 ? NULL : "an empty slot of the list has a size";
     const struct block *block = &heap->blocks[list->block[slot]];
     if (list->block[slot] >= heap->used || block->index_slot != slot)
-        return "a free block does not know its slot";
+        return "a free block records the wrong slot";
     if (list->size[slot] != in_short(block->size, list->granule))
-        return "the list has a wrong size";
+        return "a slot of the list has the wrong size";
     bool more = list->size[slot] == SHORT_SIZE && block->size > list->largest[slot / SLOTS];
     return list->size[slot] > list->bound[slot / SLOTS] || more
-               ? "a row of the list promises less than there is"
+               ? "the size bound of a row is less than the size of a block in it"
                : NULL;
 }
 
@@ -107,7 +107,7 @@ const char *aged_list_check(const struct aged_list *list, const struct heap *hea
     }
     for (uint32_t row = 0; row < rows_used(list); row++) {
         if (list->count[row] != slots_count(list->taken[row]))
-            return "a row of the list counts its blocks wrong";
+            return "a row of the list miscounts its blocks";
         blocks += list->count[row];
     }
     return blocks == heap->counters.free_blocks ? NULL

@@ -21,12 +21,12 @@ static const char *check_leaf(struct walk *walk, uint32_t id)
         }
         const struct block *block = &list->heap->blocks[leaf->block[i]];
         if (leaf->block[i] >= list->heap->used || block->index_slot != home_of(id, i))
-            return "a free block does not know its leaf";
+            return "a free block records the wrong leaf";
         if (leaf->size[i] != short_size(list, block->size) &&
             !(walk->offers && leaf->size[i] == SHORT_SIZE))
-            return "the list has a wrong size";
+            return "a leaf of the list has a wrong size";
         if (walk->ordered && leaf->key[i] != short_key(list, block->address))
-            return "the list has a wrong address";
+            return "a leaf of the list has a wrong address";
         if (walk->ordered && walk->blocks > 0 && block->address <= walk->address)
             return "the list is out of order";
         walk->address = block->address;
@@ -44,15 +44,15 @@ static const char *check_child(struct walk *walk, uint32_t level, uint32_t id, u
     const struct place *place = place_of(list, level - 1, inner->child[i]);
     uint32_t child = inner->child[i];
     if (place->parent != id || place->slot != i)
-        return "a node of the list does not know its parent";
+        return "a node of the list has the wrong parent";
     uint64_t largest = largest_of(list, level - 1, child);
     if (inner->largest[i] < largest || inner->size[i] != short_size(list, inner->largest[i]))
-        return "a node of the list promises less than there is";
+        return "a node of the list has a wrong size bound for a child";
     uint64_t previous = walk->address;
     if (walk->ordered && i > 0 &&
         (short_key(list, block_list_lowest_address(list, level - 1, child)) < inner->key[i] ||
          (short_key(list, previous) >= inner->key[i] && inner->key[i] < SHORT_KEY)))
-        return "a node of the list has a wrong bound";
+        return "a node of the list has a wrong address bound";
     return check_node(walk, level - 1, child);
 }
 
@@ -64,7 +64,7 @@ static const char *check_node(struct walk *walk, uint32_t level, uint32_t id)
     for (uint32_t i = 0; i < SLOTS; i++) {
         if (i >= inner->count) {
             if (inner->size[i] != 0)
-                return "a node of the list has sizes beyond its children";
+                return "a node of the list has a size without a child";
             continue;
         }
         uint32_t blocks = walk->blocks;

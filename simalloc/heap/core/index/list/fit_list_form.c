@@ -170,7 +170,7 @@ static const char *check_walk(const struct list_fit *state)
             return "the list holds a block that is not free";
         uint32_t after = blocks[id].family_data;
         if (blocks[after].index_slot != id)
-            return "a block of the list does not know the one before it";
+            return "a block of the list has the wrong predecessor";
         id = after;
     }
     return id == state->walk.front ? NULL : "the list does not hold exactly the free blocks";
@@ -186,9 +186,9 @@ static const char *check_tree(const struct list_fit *state)
     if (state->rule.fit != FIT_NEXT)
         return NULL;
     if ((state->rover == NO_BLOCK) != (state->tree.blocks == 0))
-        return "the rover is not on the list";
+        return "the list is empty but has a rover, or is not empty but has none";
     if (state->rover != NO_BLOCK && !heap_is_free(&state->heap, state->rover))
-        return "the rover stands on a block that is not free";
+        return "the rover is a block that is not free";
     return NULL;
 }
 

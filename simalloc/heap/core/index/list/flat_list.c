@@ -69,15 +69,15 @@ static const char *check_slot(const struct flat_list *list, const struct heap *h
 {
     const struct block *block = &heap->blocks[list->block[slot]];
     if (list->block[slot] >= heap->used || block->index_slot != slot)
-        return "a free block does not know its slot";
+        return "a free block records the wrong slot";
     if (slot >= list->steps * FLAT_STEP)
-        return "a slot of the list is not looked at";
+        return "a used slot of the list would not be searched";
     if (list->size[slot] != (int32_t)(block->size >> list->granule))
-        return "the list has a wrong size";
+        return "a slot of the list has the wrong size";
     uint32_t key = (uint32_t)list->place[slot] >> FLAT_SLOT_BITS;
     if (ordered ? list->place[slot] != flat_place(block->address >> list->granule, slot)
                 : list->place[slot] < 0 || key >= list->clock)
-        return "the list has a wrong place";
+        return "a slot of the list has the wrong place in the order";
     return NULL;
 }
 
@@ -97,5 +97,5 @@ const char *flat_list_check(const struct flat_list *list, const struct heap *hea
     }
     if (blocks != heap->counters.free_blocks)
         return "the list does not hold exactly the free blocks";
-    return is_chained(list) ? NULL : "the list has lost an empty slot";
+    return is_chained(list) ? NULL : "an empty slot is missing from the chain of empty slots";
 }

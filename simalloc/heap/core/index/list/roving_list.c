@@ -101,7 +101,7 @@ static const char *check_ring(const struct roving_list *list, uint32_t rover)
         if (!is_free(&blocks[id]))
             return "a block of the list is not free";
         if (blocks[blocks[id].family_data].index_slot != id)
-            return "a block of the list does not know the one before it";
+            return "a block of the list has the wrong predecessor";
         id = blocks[id].family_data;
     }
     return id == rover ? NULL : "the list does not end where it begins";
@@ -117,7 +117,7 @@ static const char *check_tree(const struct roving_list *list, uint32_t rover)
     for (uint32_t i = 0; i < list->count && wrong == NULL; i++) {
         if (list->offers && heap_is_free(heap, heap->blocks[id].next) &&
             !block_list_is_offered(&list->tree, place(list, id)))
-            wrong = "a block that a free one follows is not offered";
+            wrong = "a block that precedes a free block is not offered to searches";
         id = block_list_following(&list->tree, place(list, id));
     }
     return wrong != NULL || id == rover ? wrong : "the rover is not on the list";
@@ -126,6 +126,6 @@ static const char *check_tree(const struct roving_list *list, uint32_t rover)
 const char *roving_list_check(const struct roving_list *list, uint32_t rover)
 {
     if ((rover == NO_BLOCK) != (list->count == 0))
-        return "an empty list has a rover, or another has none";
+        return "the list is empty but has a rover, or is not empty but has none";
     return list->is_tree ? check_tree(list, rover) : check_ring(list, rover);
 }

@@ -128,10 +128,10 @@ const char *runs_check(const struct runs *runs)
     const struct heap *heap = runs->list.heap;
     const char *wrong = block_list_check(&runs->list, true, false);
     if (wrong == NULL && runs->list.blocks != heap->counters.free_blocks)
-        wrong = "not all free blocks are runs";
+        wrong = "the list of runs does not hold exactly the free blocks";
     for (uint32_t id = runs_next(runs, NO_BLOCK); id != NO_BLOCK && wrong == NULL;
          id = runs_next(runs, id))
         if (heap_is_free(heap, heap->blocks[id].next))
-            wrong = "two runs touch";
+            wrong = "two free runs are adjacent";
     return wrong;
 }

@@ -241,9 +241,9 @@ static const char *check_entry(struct bin_check *check, const struct heap_array 
     uint64_t parent =
         at < FAN ? check->blocks[first].address : heap->entries[at / FAN - 1].address;
     if (check->blocks[entry.block].index_slot != at)
-        return "a block of a bin does not know its entry";
+        return "a block of a bin records the wrong entry";
     if (check->blocks[entry.block].address != entry.address)
-        return "a bin has a wrong address";
+        return "an entry of a bin has the wrong address";
     if (entry.address <= parent)
         return "a bin is out of order";
     return bin_check_meet(check, number, entry.block);
@@ -255,7 +255,7 @@ const char *bin_array_check(struct bin_check *check, uint32_t number, uint32_t f
     const struct bin_array *array = &arrays->array[number];
     if (array->count > array->room || array->start + array->room > arrays->used ||
         arrays->used > arrays->capacity)
-        return "a bin has more blocks than room";
+        return "a bin has more blocks than its array can hold";
     const char *wrong = bin_check_meet(check, number, first);
     struct heap_array heap = {&arrays->table[array->start], array->count, NULL};
     for (uint32_t at = 0; at < heap.count && wrong == NULL; at++)

@@ -48,9 +48,9 @@ static const char *check_links(const struct bin_check *check, uint32_t block)
     const uint32_t *siblings = check->tables->siblings;
     uint32_t leftmost = blocks[block].family_data;
     if (leftmost != NO_BLOCK && blocks[leftmost].index_slot != block)
-        return "a block of a bin does not know its parent";
+        return "a block of a bin has the wrong parent";
     if (siblings[block] != NO_BLOCK && blocks[siblings[block]].index_slot != block)
-        return "a block of a bin does not know its left sibling";
+        return "a block of a bin has the wrong left sibling";
     for (uint32_t child = leftmost; child != NO_BLOCK; child = siblings[child])
         if (blocks[child].address <= blocks[block].address)
             return "a bin is out of order";

@@ -57,7 +57,7 @@ const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t fi
             return wrong;
         uint32_t after = blocks[block].family_data;
         if (blocks[after].index_slot != block)
-            return "a block of a bin does not know the one before it";
+            return "a block of a bin has the wrong predecessor";
         if (keys != NULL && after != first &&
             (keys[block] > keys[after]) != (check->tables->kind == BIN_NEWEST))
             return "a bin is out of order";

@@ -49,13 +49,13 @@ bool bins_change_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
 const char *bins_check(struct bin_check *check, uint32_t number, uint32_t first, bool used)
 {
     if ((first != NO_BLOCK) != used)
-        return "a bin's bit is wrong";
+        return "the bit of a bin does not match the bin";
     if (first == NO_BLOCK)
         return NULL;
     if (bin_kind_is_list(check->tables->kind))
         return bin_list_check(check, number, first);
     if (check->blocks[first].index_slot != STATE_FREE)
-        return "the first block of a bin is not marked so";
+        return "the first block of a bin is not marked as the first";
     return check->tables->kind == BIN_ARRAY ? bin_array_check(check, number, first)
                                             : bin_heap_check(check, number, first);
 }

@@ -96,7 +96,7 @@ const char *size_index_check(const struct size_index *index, uint64_t blocks)
     if (wrong == NULL)
         wrong = check_map(&index->used);
     if (wrong == NULL && count_rests(index) != index->tree_rests)
-        wrong = "the index miscounts the blocks of its tree that have a bin";
+        wrong = "the index miscounts the blocks in its tree whose size has a bin";
     for (uint32_t bin = 0; bin < BINS && wrong == NULL; bin++) {
         wrong = bins_check(&check, bin, index->bins[bin],
                            index->used.words[bin / 64] >> bin % 64 & 1);

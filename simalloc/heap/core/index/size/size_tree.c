@@ -301,14 +301,14 @@ static const char *check_leaf(struct walk *walk, uint32_t id)
     const struct heap *heap = walk->tree->heap;
     for (uint32_t i = 0; i < node->count; i++) {
         if (node->item[i] >= heap->used)
-            return "the tree of sizes holds a block that never was";
+            return "the size tree holds a block that does not exist";
         if (heap->blocks[node->item[i]].index_slot != id)
-            return "a free block does not know its leaf";
+            return "a free block records the wrong leaf";
         if (heap->blocks[node->item[i]].size != node->size[i])
-            return "the tree of sizes has a wrong size";
+            return "a leaf of the size tree has a wrong size";
         if (walk->blocks > 0 && (walk->size > node->size[i] ||
                                  (walk->size == node->size[i] && walk->key >= node->key[i])))
-            return "the tree of sizes is out of order";
+            return "the size tree is out of order";
         walk->size = node->size[i];
         walk->key = node->key[i];
         walk->blocks++;
@@ -320,18 +320,18 @@ static const char *check_node(struct walk *walk, uint32_t id)
 {
     const struct tree_node *node = &walk->tree->nodes[id];
     if (node->count == 0 && id != walk->tree->root)
-        return "a node of the tree of sizes is empty";
+        return "a node of the size tree is empty";
     if (node->leaf)
         return check_leaf(walk, id);
     for (uint32_t i = 0; i < node->count; i++) {
         const struct tree_node *child = &walk->tree->nodes[node->item[i]];
         if (child->parent != id || child->place != i)
-            return "a node of the tree of sizes does not know its parent";
+            return "a node of the size tree has the wrong parent";
         const char *wrong = check_node(walk, node->item[i]);
         if (wrong != NULL)
             return wrong;
         if (node->size[i] != walk->size || node->key[i] != walk->key)
-            return "a node of the tree of sizes does not know its last block";
+            return "a node of the size tree has the wrong last block";
     }
     return NULL;
 }
@@ -341,6 +341,6 @@ const char *size_tree_check(const struct size_tree *tree)
     struct walk walk = {.tree = tree};
     const char *wrong = check_node(&walk, tree->root);
     if (wrong == NULL && walk.blocks != tree->blocks)
-        wrong = "the tree of sizes miscounts its blocks";
+        wrong = "the size tree miscounts its blocks";
     return wrong;
 }

@@ -131,7 +131,7 @@ static const char *check_below(const struct treap *tree, uint32_t id)
 {
     const struct treap_node *node = &tree->nodes[id];
     if (tree->blocks[id].index_slot != STATE_FREE)
-        return "a list holds a block that is not free";
+        return "a treap holds a block that is not free";
     const uint32_t children[] = {node->left, node->right};
     for (unsigned side = 0; side < 2; side++) {
         uint32_t child = children[side];
@@ -139,14 +139,14 @@ static const char *check_below(const struct treap *tree, uint32_t id)
             continue;
         if (tree->nodes[child].parent != id || priority(child) > priority(id) ||
             is_before(tree->nodes[child].key, node->key) != (side == 0))
-            return "a list is not in order";
+            return "a treap is out of order";
         const char *wrong = check_below(tree, child);
         if (wrong != NULL)
             return wrong;
     }
     return node->count == count_of(tree, node->left) + count_of(tree, node->right) + 1
                ? NULL
-               : "a list is summed up wrongly";
+               : "a node of a treap miscounts its subtree";
 }
 
 const char *treap_check(const struct treap *tree)

@@ -274,12 +274,12 @@ const char *address_tree_check(const struct address_tree *tree, uint64_t *count)
             return "a tree holds a block that is not free";
         if (!is_child(tree, id, node->left, node->max_left, true) ||
             !is_child(tree, id, node->right, node->max_right, false))
-            return "a node does not know what is below it";
+            return "a node of a tree has wrong data about its children";
         if (has_sizes(tree) && !tree_sizes_has(&tree->sizes, id, largest(tree, id)))
-            return "a node of a tree is not in the order of sizes";
+            return "a node of a tree is missing from the size order";
         uint32_t next = following_node(tree, id);
         if (next != NO_BLOCK && tree->blocks[next].address <= tree->blocks[id].address)
-            return "a tree is not in the order of addresses";
+            return "a tree is not in address order";
         ++*count;
         id = next;
     }

@@ -65,6 +65,6 @@ const char *tree_sizes_check(const struct tree_sizes *sizes, uint64_t count)
 {
     if (treap_count(&sizes->by_size) != count ||
         treap_count(&sizes->by_largest) != count)
-        return "the orders of a tree do not hold just its nodes";
+        return "the size orders of a tree do not hold exactly its nodes";
     return treap_check(&sizes->by_size);
 }

@@ -158,6 +158,6 @@ class PtmallocStarted(PtmallocThreads):
 
 
 NOT_THE_LIVE_BLOCKS: Final = (
-    "the trace does not begin with an allocation for each live block of the heap that the run "
-    "begins with, in the order of their addresses"
+    "the trace does not begin with one allocation for each live block of the initial heap, in "
+    "address order"
 )
