@@ -1,13 +1,12 @@
 """Time until a first answer: the commands on a small trace, from start to end.
 
-The trace is the first ten thousand events of Espresso. Time is processor time, of the command and
-its child processes, so that other load on the machine matters little. The smallest of several calls
-is printed. By turns with the commands runs a Python that imports numpy and does nothing, which all
-commands except the help need.
+The trace is the first ten thousand events of Espresso. Times are processor time of the command and
+its child processes, which depends little on other load. The minimum of several calls is printed.
+For comparison, a Python that only imports numpy runs in turn with the commands. All commands except
+the help need numpy.
 
-The commands come from an installed simalloc, its modules compiled to byte code, as by pip. In a
-clone it is installed for editing: there each start checks what has to be rebuilt, which takes a
-tenth of a second.
+The benchmark installs simalloc with modules compiled to byte code, as pip does. The editable
+installation of a clone would check for changed sources at each start, which takes 0.1 seconds.
 
     python -m benchmarks.answer
 """
@@ -57,7 +56,7 @@ def command(repeats: int, target: str | None, table_format: Format) -> None:
             for name, arguments in _COMMANDS.items():
                 say(f"{turn} of {repeats}: {name}")
                 spent = _processor_seconds(arguments, Path(folder), place)
-                if turn:  # the first call of each compiles its modules
+                if turn:  # the first call compiles the modules
                     seconds[name] = min(spent, seconds.get(name, spent))
     say("")
     floor = seconds[_FLOOR]
@@ -75,7 +74,7 @@ def _beginning() -> Trace:
 
 
 def _install(folder: Path) -> str:
-    """Install the clone's build, and return the paths of it and its dependencies."""
+    """Install the clone's build, and return its path and the path of its dependencies."""
     meson = Path(sys.executable).parent / "meson"
     options = ("--no-rebuild", "--quiet", "--destdir", str(folder))
     subprocess.run([meson, "install", "-C", _BUILD, *options], check=True)
@@ -86,7 +85,7 @@ def _install(folder: Path) -> str:
 def _processor_seconds(arguments: list[str], folder: Path, place: str) -> float:
     settings = {"PYTHONPATH": place, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     settings["PYTHONDONTWRITEBYTECODE"] = ""
-    command = [sys.executable, "-S", *arguments]  # without `site`, which finds the editable one
+    command = [sys.executable, "-S", *arguments]  # without `site`: no editable simalloc
     before = os.times()
     subprocess.run(command, cwd=folder, env=os.environ | settings, check=True, capture_output=True)
     after = os.times()

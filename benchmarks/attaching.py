@@ -1,7 +1,8 @@
 """The cost of `record --pid` to a process under load, and its survival of many attach cycles.
 
-A program whose threads allocate without a pause is attached to and detached from repeatedly. Every
-free and realloc in a recording must concern a block that was live at its start or allocated since.
+The benchmark repeatedly attaches to a program whose threads allocate without a pause, and detaches
+from it. Each free and realloc in a recording must belong to a block that was live at the start of
+the recording or allocated since.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ class Outcome:
     cycles: int = 0
     errors: list[str] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
-    """Seconds of each start."""
+    """Pause of the program at each start, in seconds."""
     rates: list[float] = field(default_factory=list)
-    """Blocks a second while recorded."""
+    """Blocks per second during each recording."""
     records: int = 0
     start_bytes: int = 0
     misfits: int = 0
-    """Frees and reallocs of unknown blocks, and frees that were not seen."""
+    """Frees and reallocs of unknown blocks, and frees that the recorder missed."""
 
 
 def size_of(loaded: Loaded) -> str:
-    """Return the mappings and the resident bytes that the program has now."""
+    """Return the current number of mappings and the resident memory of the program, as text."""
     process = LiveProcess(loaded.child.pid)
     resident = process.resident_bytes or 0
     return f"{len(process.mappings())} mappings and {resident / 2**20:.1f} MiB"
 
 
 def record_once(loaded: Loaded, wanted: Wanted, seconds: float, found: Outcome) -> None:
-    """Record the program for some seconds, and check the recording."""
+    """Record the program for `seconds`, and add the counts of the recording to `found`."""
     number = loaded.child.pid
     with TemporaryDirectory(prefix="simalloc-") as folder:
         process = LiveProcess(number)
@@ -59,7 +60,7 @@ def record_once(loaded: Loaded, wanted: Wanted, seconds: float, found: Outcome) 
         found.rates.append(loaded.rate(seconds))
         detach(number)
         raw = RawRecording(begun.raw)
-        os.kill(number, signal.SIGSTOP)  # the processor is needed for reading
+        os.kill(number, signal.SIGSTOP)  # leaves the processor to the reading
         for _ in raw.chunks():
             pass
         os.kill(number, signal.SIGCONT)

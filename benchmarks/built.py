@@ -1,4 +1,4 @@
-"""Real allocators that no library has to be preloaded: musl's and Python's own, built first."""
+"""Builds real allocators that are not preloadable libraries: musl's malloc and Python's own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOURCES: Final = Path(__file__).parents[1] / "simalloc/heap/real/program"
 
 @contextmanager
 def built() -> Iterator[list[Allocator]]:
-    """Build musl's malloc and this Python's own, where their compilers are; gone with the block."""
+    """Build musl's malloc and this Python's own for the block, if their compilers are installed."""
     with TemporaryDirectory(prefix="simalloc-") as folder:
         musl, pymalloc = Path(folder) / "musl", Path(folder) / "pymalloc.so"
         allocators = []

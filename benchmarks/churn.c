@@ -1,8 +1,9 @@
 /* A program that does little except allocate and free, to measure the cost of recording.
  *
- * Usage: churn EVENTS LIVE DEPTH THREADS. Each thread keeps LIVE blocks; a random one is freed and
- * allocated anew, small sizes mostly, for EVENTS events in total. Each allocation is DEPTH calls
- * deep, on one of 16 paths. Prints the processor time in nanoseconds per event. */
+ * Usage: churn EVENTS LIVE DEPTH THREADS. Each thread keeps LIVE blocks. It repeatedly frees a
+ * random block and allocates another, mostly a small one. All threads together make EVENTS events.
+ * Each allocation is DEPTH calls deep, on one of 16 paths. Prints the processor time in nanoseconds
+ * per event. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static uint64_t roll(uint64_t *state)
     return *state >> 16;
 }
 
-/* A path turns left or right in its last calls. */
+/* The last calls of a path are left() or right(), by the bits of `path`. */
 static void *right(size_t size, unsigned path, unsigned depth);
 
 static __attribute__((noinline)) void *left(size_t size, unsigned path, unsigned depth)

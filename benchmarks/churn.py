@@ -1,6 +1,6 @@
 """A Python program that does little but make and drop objects: `churn.py OBJECTS`.
 
-Each object is made in a function three calls deep. Prints the processor time, in seconds.
+Each object is allocated three calls deep. Prints the processor time in seconds.
 """
 
 import sys
@@ -10,12 +10,12 @@ kept: list[object] = [None] * 1000
 
 
 def make(number: int) -> object:
-    """Make an object whose bytes are a block of their own."""
+    """Make an object whose bytes are in a separate block."""
     return bytearray(520 + number % 7 * 100)
 
 
 def keep(number: int) -> None:
-    """Keep an object in place of another."""
+    """Replace a kept object by a new object."""
     kept[number * 7919 % len(kept)] = make(number)
 
 

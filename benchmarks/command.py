@@ -24,9 +24,9 @@ table_option: Final = click.option(
 
 
 def policies_named(text: str) -> list[Policy]:
-    """Return the policies of a list such as `first-fit-ao,@real`, or all.
+    """Return the policies of a list such as `first-fit-ao,@real` or `all`.
 
-    Where one has parameters, which have commas of their own, semicolons separate.
+    Commas also separate parameters. If a policy has parameters, semicolons separate the policies.
     """
     return list(expand_policies(text.split(";" if ":" in text else ",")))
 
@@ -45,7 +45,7 @@ def write_json(target: str, figures: dict[str, Any]) -> None:
 
 
 def run(command: click.Command) -> None:
-    """Run a benchmark's command line; an error in its input is a line and exit code 2."""
+    """Run a benchmark's command; print errors in its input as one line, and exit with status 2."""
     try:
         command()
     except SimallocError as error:

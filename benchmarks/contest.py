@@ -1,4 +1,4 @@
-"""Policies and real allocators replaying the same arrays in turn, each beside glibc."""
+"""Times policies and real allocators, which replay the same arrays in turn with glibc."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from simalloc.trace import Trace
 
 @dataclass(frozen=True)
 class Contest:
-    """One contestant on one trace: nanoseconds of CPU an event, repeat by repeat.
+    """One contestant on one trace: nanoseconds of CPU per event, one figure for each repeat.
 
-    `glibc` has the passes that glibc made right after each of the contestant's own.
+    `glibc` contains the time of the pass that glibc made right after each pass of the contestant.
     """
 
     trace: str
@@ -28,7 +28,7 @@ class Contest:
 
     @property
     def ratio(self) -> float:
-        """The median, over the repeats, of the contestant's time by glibc's."""
+        """Median over the repeats of the contestant's time divided by glibc's time."""
         return median(own / other for own, other in zip(self.nanoseconds, self.glibc, strict=True))
 
 
@@ -41,10 +41,10 @@ def hold(
 ) -> list[Contest]:
     """Let every policy and allocator replay a trace `repeats` times, glibc after each of them.
 
-    A policy is timed over the whole of `simulate`: making the heap, replay, measures and timeline.
-    Data computed once for the trace (`Trace.replayed`) is charged to the policies in equal shares.
-    An allocator's process replays without touching the blocks; glibc's own first pass, in which its
-    heap comes from the system, is not counted.
+    The time of a policy is the time of `simulate`: creation of the heap, replay, measures and
+    timeline. The time for data computed once per trace (`Trace.replayed`) is divided equally among
+    the policies. An allocator's process replays without touching the blocks. The first pass of each
+    allocator, in which its heap comes from the system, is not counted.
     """
     with ExitStack() as stack:
         columns = stack.enter_context(columns_of(trace))
@@ -79,7 +79,7 @@ def _seconds_once(trace: Trace, repeats: int) -> float:
 
 
 def _ours(trace: Trace, policy: Policy, share: float) -> Callable[[], float]:
-    _ = trace.replayed  # found before the first is timed
+    _ = trace.replayed  # computed before the first measurement
 
     def replay() -> float:
         started = time.thread_time()

@@ -27,9 +27,9 @@ from simalloc.trace import Trace
 
 @dataclass(frozen=True)
 class Cost:
-    """Nanoseconds of CPU an event, the median of the repeats, with `size` objects or free blocks.
+    """Median CPU time per event over the repeats, with `size` live objects or free blocks.
 
-    `free_blocks` is their mean number in the steady state, where that is known.
+    `free_blocks` is the mean number of free blocks in the steady state, or None if it is unknown.
     """
 
     kind: Kind
@@ -54,9 +54,9 @@ def cost_of_glibc(made: Steady, kind: Kind, size: int, repeats: int) -> Cost:
 
 
 def cost_of_cache_lines(kind: Kind, size: int, turns: int, repeats: int) -> Cost:
-    """Time the reading of one cache line of 64 bytes an event, of `size` of them, at random.
+    """Measure the time per event to read one of `size` cache lines of 64 bytes at random.
 
-    The reads do not wait for one another, which is the best a processor can do.
+    No read depends on another read, so this time is the minimum of the processor.
     """
     lines = np.ones((size, 8))
     order = np.random.default_rng(SEED).integers(0, size, turns)
@@ -71,9 +71,9 @@ def cost_of_cache_lines(kind: Kind, size: int, turns: int, repeats: int) -> Cost
 def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
     """Return the growth of a simulation's resident memory per live object, in a child process.
 
-    There the memory that numpy has freed is returned to the system, or the simulation would grow
-    into it unseen: the C library's threshold for mappings, once it is set, does not rise, and its
-    heap is trimmed.
+    If the C library kept memory that numpy has freed, the simulation could reuse it, and the growth
+    would be too low. The child process therefore trims its heap, and a fixed mmap threshold makes
+    the C library unmap large blocks.
     """
     command = [sys.executable, "-m", "benchmarks.cost", kind, str(size), spell(policy)]
     fixed = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
@@ -82,7 +82,7 @@ def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
 
 
 def _turns(made: Steady, policy: Policy) -> tuple[float, float]:
-    """Return nanoseconds an event of the steady state, and the mean of free blocks in it."""
+    """Return nanoseconds per event and the mean number of free blocks in the steady state."""
     simulation = _simulation(made.trace, policy)
     whole = made.trace.replayed
     replay(simulation, whole.part(0, made.ramp))
@@ -111,7 +111,7 @@ def _simulation(trace: Trace, policy: Policy) -> Simulation:
 
 
 def _resident() -> int:
-    """Return the bytes in use, without what the C library has kept of freed memory."""
+    """Return the resident bytes after the C library has returned its free memory."""
     ctypes.CDLL(None).malloc_trim(0)
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Anonymous:"))

@@ -1,9 +1,9 @@
-"""Time and memory of the what-if on a GPU's memory: a snapshot of a million entries, ten settings.
+"""Time and memory of `simalloc device` on a snapshot of a million entries with ten settings.
 
-`python -m benchmarks.device` makes a snapshot of a training-like program, runs `simalloc device` on
-it as users do, in a separate process, and removes it. `--megabytes` sets the size of the snapshot,
-which is then only imported, to measure the memory of the import. `--unpickler` reads the snapshot
-by the standard library instead, with all classes refused and limited memory.
+`python -m benchmarks.device` makes a snapshot of a program like a training, and runs
+`simalloc device` on it in a separate process. `--megabytes` sets the size of the snapshot, and
+measures its import alone. `--unpickler` reads the snapshot by the standard library instead, with
+all classes refused and limited memory.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ import numpy as np
 
 MIB = 1 << 20
 LIMIT = 4 << 30
-"""Bytes of address space that the standard library's reader has."""
+"""Address space of the standard library's reader, in bytes."""
 SETTINGS = ("max_split_size_mb:200", "expandable_segments:True,max_split_size_mb:128")
-"""Besides the eight that are tried always."""
+"""Settings in addition to the eight that `simalloc device` always tries."""
 _FRAMES = 20
 _PLACES = 500
 _KEPT = 3000
-"""Objects that are live at once, at the least."""
+"""Minimum number of live objects, after the start."""
 _USUAL = (4096, 65_536, 3 * MIB, 12 * MIB, 33 * MIB)
 
 
 def snapshot(entries: int) -> dict[str, Any]:
     """Return a snapshot of `entries` entries, each with a separate list of frames."""
-    made = random.Random(1)  # noqa: S311 - for figures that can be had again
+    made = random.Random(1)  # noqa: S311 - reproducible figures
     places = [
         {"name": f"step_{place}", "filename": f"model_{place % 9}.py", "line": place}
         for place in range(_PLACES)

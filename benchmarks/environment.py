@@ -1,4 +1,4 @@
-"""The machine, the compiler and the versions that a figure was measured with."""
+"""The machine, the compiler and the versions with which a figure was measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.heap._core import COMPILER
 
 
 def environment() -> dict[str, str | int | None]:
-    """Return the circumstances that a figure depends on, in words."""
+    """Return the properties of machine and software on which a figure depends."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _cpu(),

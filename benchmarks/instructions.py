@@ -1,4 +1,4 @@
-"""Instructions an event, counted by callgrind: a figure that the machine's load cannot move."""
+"""Counts instructions per event by callgrind, a figure that the machine's load cannot change."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
 
 EVENTS: Final = STRIDE
-"""Number of first events of each trace: the number that `simulate` hands to the core in one
-call."""
+"""Number of replayed events of each trace; `simulate` passes a stride to the core in one call."""
 
 _OURS: Final = "simulation_replay"
 _ALLOCATORS: Final = "trace_run"
-"""The functions within which instructions are counted, ours and the allocators'."""
+"""Functions in which instructions are counted, of simalloc and of the allocators' replay."""
 
 
 def count(
@@ -36,8 +35,8 @@ def count(
 ) -> dict[str, float]:
     """Return instructions per event by policy and allocator, over the first events of a trace.
 
-    For a policy, the replay with its measures is counted; for an allocator, its second pass. Raises
-    `SimallocError` if callgrind is missing or fails.
+    A policy's count includes its measures. An allocator's count is the count of its second pass.
+    Raises `SimallocError` if callgrind is missing or fails.
     """
     trace = load(name).prefix(EVENTS)
     each = 1 / max(len(trace), 1)
@@ -67,7 +66,7 @@ def _callgrind(
     files: Sequence[int] = (),
     preload: str = "",
 ) -> tuple[str, list[int]]:
-    """Return a command's output, and the instructions of each call of one of its functions."""
+    """Return a command's output, and the number of instructions in each call of `function`."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise SimallocError("valgrind is not installed; Debian has it in the package valgrind")
@@ -98,9 +97,9 @@ def _total(dump: Path) -> int:
 @click.argument("trace")
 @click.argument("policies", nargs=-1)
 def _replay(trace: str, policies: Sequence[str]) -> None:
-    """Replay a trace's first events under policies: what callgrind runs.
+    """Replay a trace's first events under policies; callgrind runs this command.
 
-    The output has the number of calls of the core for each policy. A slow policy takes several.
+    Prints the number of calls of the core for each policy. A slow policy needs several calls.
     """
     first = load(trace).prefix(EVENTS)
     for policy in policies:

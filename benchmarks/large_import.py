@@ -1,7 +1,7 @@
-"""Time and memory of importing a log far larger than any cache: a trace many times in a row.
+"""Time and memory of importing a log that is far larger than any cache.
 
-`python -m benchmarks.large_import --times 30` takes 1.3 GB of disk. The import is a process of its
-own, the command that users call; the log is removed afterwards.
+The log repeats a trace many times. `python -m benchmarks.large_import --times 30` needs 1.3 GB on
+disk, and removes the log at the end. The import runs as a command in a separate process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simalloc.trace.catalogue import find_trace
 from simalloc.trace.formats.stream import compressed
 
 _PLACE = 1 << 20
-"""Bytes from one made-up address to the next."""
+"""Distance between two invented addresses, in bytes."""
 
 
 def text_of(op: int, number: int, size: int) -> str:
@@ -52,7 +52,7 @@ LINES = {"text": text_of, "mtrace": mtrace_of, "valgrind": valgrind_of}
 
 
 def log_of(trace: Path, times: int, log_format: str) -> Iterator[bytes]:
-    """Yield a trace again and again as a log; objects are numbered by their slots."""
+    """Yield the lines of a trace `times` times; objects are numbered by their slots."""
     line = LINES[log_format]
     for _ in range(times):
         with TraceReader(trace) as reader:
@@ -62,7 +62,7 @@ def log_of(trace: Path, times: int, log_format: str) -> Iterator[bytes]:
 
 
 def write_log(path: Path, trace: Path, times: int, log_format: str) -> None:
-    """Write such a log, compressed as its path's ending says."""
+    """Write a log that repeats a trace, compressed according to the ending of its path."""
     with path.open("wb") as file:
         for block in compressed(log_of(trace, times, log_format), path.name):
             file.write(block)
@@ -78,7 +78,7 @@ def main(trace: str, times: int, log_format: str, ending: str, folder: str | Non
     """Print the cost of importing TRACE as a log, `times` times in a row."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         log, target = Path(place) / f"log{ending}", Path(place) / "trace.npz"
-        # Former memory of this process would count as the import's.
+        # In this process, the log's memory would count in the peak memory of the import.
         process = multiprocessing.get_context("spawn").Process(
             target=write_log, args=(log, Path(find_trace(trace)), times, log_format)
         )

@@ -1,7 +1,7 @@
-/* A server as Larson and Krishnan (ISMM 1998) imagine it, with the sizes that mimalloc-bench gives
- * their program: each of 8 workers has 5,000 blocks of 8 to 999 bytes and replaces one at random,
- * 500,000 times. Then it starts a thread that continues with the blocks, and ends. Writes the
- * processor time of the process in nanoseconds for each replacement. */
+/* The server benchmark of Larson and Krishnan (ISMM 1998), with the sizes of mimalloc-bench. Each
+ * of 8 workers keeps 5,000 blocks of 8 to 999 bytes, and replaces a random block 500,000 times.
+ * Then it starts a thread that continues with its blocks, and exits. Prints the processor time of
+ * the process in nanoseconds per replacement. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

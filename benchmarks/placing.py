@@ -1,7 +1,7 @@
-"""Time of `best-possible` on the shipped traces, by turns with another version.
+"""Time of `best-possible` on the shipped traces, in turn with another version.
 
-Time is the processor time of the search alone, in a process for each trace and version. The
-smallest of several is taken. The other version is a folder into which pip has installed it:
+Times are processor time of the search alone, in one process for each trace and version. The
+minimum of several is printed. The other version must be installed in a folder by pip:
 
     git archive COMMIT | tar x -C FOLDER pip install --no-build-isolation --no-deps --target
     FOLDER/site FOLDER python -m benchmarks.placing --against FOLDER/site
@@ -73,11 +73,11 @@ def command(
 
 
 def _measured(trace: str, version: str | None) -> Measured:
-    """Search in a process of its own, with this version or another one."""
+    """Search in a separate process, with this version if `version` is None, else in that folder."""
     command = [sys.executable, "-P", "-c", _SEARCH, str(find_trace(trace).resolve())]
     settings = dict(os.environ)
     if version is not None:
-        command.insert(1, "-S")  # without `site`, which finds this version
+        command.insert(1, "-S")  # without `site`, which adds this version
         settings["PYTHONPATH"] = f"{Path(version).resolve()}{os.pathsep}{_PACKAGES}"
     printed = subprocess.run(command, env=settings, check=True, capture_output=True, text=True)
     seconds, height = printed.stdout.split()

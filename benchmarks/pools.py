@@ -1,8 +1,8 @@
-"""Duration of `simalloc pool`: every allocator of a group on the beginning of a board's trace.
+"""Duration of `simalloc pool` for every allocator of a group, at the beginning of a board's trace.
 
-Times are processor time of all threads together, so that other work on the machine hardly matters;
-two idle cores need half of it. The replays are those that settled all sizes from the peak of live
-bytes to twice the smallest pool.
+Times are processor time of all threads together, which other work on the machine hardly affects.
+Two idle cores need half of this time. The column `replays` counts the replays that settle all sizes
+from the peak of live bytes to twice the smallest pool.
 
     python -m benchmarks.pools
 """
@@ -33,7 +33,7 @@ _COLUMNS: Final = ("policy", "replays", "CPU s", "smallest", "safe")
 def command(
     name: str, events: int, policies: str, target: str | None, table_format: Format
 ) -> None:
-    """Measure how much processor time the smallest and the safe pool of each policy take."""
+    """Measure the processor time of finding the smallest and the safe pool of each policy."""
     trace = load(name).prefix(events)
     rows, seconds = [], dict[str, float]()
     for policy in policies_named(policies):

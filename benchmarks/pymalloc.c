@@ -1,4 +1,4 @@
-/* A library to preload whose malloc is Python's own allocator over the C library's malloc. */
+/* A preloaded library whose malloc is Python's own allocator on top of the C library's malloc. */
 #include <Python.h>
 
 void *__libc_malloc(size_t size);
@@ -30,7 +30,7 @@ static void raw_free(void *context, void *block)
     __libc_free(block);
 }
 
-static int is_ready; /* Python itself calls malloc before another allocator is set */
+static int is_ready; /* set after the raw allocator; Python calls malloc before that */
 
 __attribute__((constructor)) static void begin(void)
 {

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.reading`: how fast trace files are decoded, on one core."""
+"""`python -m benchmarks.reading`: speed of decoding trace files on one core."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from simalloc.trace.catalogue import find_trace
 @click.option("--repeats", type=click.IntRange(min=1), default=7, show_default=True)
 @table_option
 def main(*, traces: str, repeats: int, table_format: Format) -> None:
-    """Read trace files as a replay does, with every check, and time it.
+    """Measure the reading of trace files, with every check that a replay makes.
 
-    The figure is the least of the thread's CPU times.
+    The figure is the minimum of the thread's CPU times.
     """
     names = traces.split(",")
     times = [_seconds_an_event(name, repeats) for name in names]

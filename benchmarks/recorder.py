@@ -1,9 +1,9 @@
 """`python -m benchmarks.recorder`: cost of recording an event, in time and on disk.
 
-It needs cc, and heaptrack and memray for the comparison. The same program (churn.c) runs by itself,
-recorded and under heaptrack in turn; then likewise a Python program (churn.py), under memray too.
-The minimum of each counts: on a shared machine, the excess is due to other load. The load of the
-machine at the start is printed with the other facts.
+The benchmark needs cc, and for the comparison heaptrack and memray. A program (churn.c) runs alone,
+recorded and under heaptrack in turn. Then a Python program (churn.py) runs in these ways and under
+memray. The minimum of each way counts, because other load on a shared machine only adds time. The
+load of the machine at the start is printed too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PROGRAM = Path(__file__).with_name("churn.c")
 def main(
     *, events: int, repeats: int, live: tuple[int, ...], depth: int, threads: tuple[int, ...]
 ) -> None:
-    """Time a program that is recorded, and by the tools that are installed, beside itself."""
+    """Measure a program alone, recorded by simalloc, and recorded by other installed tools."""
     for name, value in environment().items():
         print(f"{name}: {value}")
     print(f"load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -80,7 +80,7 @@ def measure(command: Sequence[str], directory: Path, events: int, repeats: int, 
 
 
 def measure_python(directory: Path, objects: int, repeats: int) -> None:
-    """Print the rows of a Python program: the cost of a million of the events that are recorded."""
+    """Print the rows of a Python program, with the cost of a million recorded events."""
     script = [str(PROGRAM.with_name("churn.py")), str(objects)]
     python = [sys.executable, *script]
     log, trace = directory / "log", directory / "trace.npz"
@@ -111,7 +111,7 @@ def measure_python(directory: Path, objects: int, repeats: int) -> None:
 
 
 def _recorded_events(directory: Path, trace: Path) -> int:
-    """Return the number of events that a run has written, and remove its files."""
+    """Return the number of events in the files that a run has written, and remove these files."""
     for log in directory.glob("log*"):
         import_log(log, trace, lenient=True)
         log.unlink()
@@ -122,12 +122,12 @@ def _recorded_events(directory: Path, trace: Path) -> int:
 
 
 def alone(command: Sequence[str], _: Path) -> tuple[float, int]:
-    """Run the program itself; return its figure and its bytes on disk."""
+    """Run a program alone; return nanoseconds per event and 0 bytes on disk."""
     return float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout), 0
 
 
 def recorded(command: Sequence[str], directory: Path, wanted: Wanted = EVENTS) -> tuple[float, int]:
-    """Run it with the recorder's library, as `simalloc record` does."""
+    """Run a program with the recorder's library, as `simalloc record` does."""
     with tempfile.TemporaryDirectory(dir=directory) as raw, preload_library() as library:
         output = Path(raw) / "output"
         with output.open("w+") as stream:
@@ -138,22 +138,22 @@ def recorded(command: Sequence[str], directory: Path, wanted: Wanted = EVENTS) -
 
 
 def recorded_with_times(command: Sequence[str], directory: Path) -> tuple[float, int]:
-    """Record times too."""
+    """Run a program with recorded times."""
     return recorded(command, directory, Wanted(times=True))
 
 
 def recorded_with_sites(command: Sequence[str], directory: Path) -> tuple[float, int]:
-    """Record call sites too."""
+    """Run a program with recorded call sites."""
     return recorded(command, directory, Wanted(depth=1))
 
 
 def recorded_with_stacks(command: Sequence[str], directory: Path) -> tuple[float, int]:
-    """Record call paths too."""
+    """Run a program with recorded call paths."""
     return recorded(command, directory, Wanted(depth=DEPTH))
 
 
 def with_heaptrack(command: Sequence[str], directory: Path) -> tuple[float, int]:
-    """Run it under heaptrack, which records raw data for a later interpretation."""
+    """Run a program under heaptrack, which records raw data for later interpretation."""
     output = directory / "heaptrack.out"
     heaptrack = ["heaptrack", "--raw", "-o", str(output), *command]
     printed = subprocess.run(

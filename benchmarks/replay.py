@@ -1,4 +1,4 @@
-"""`python -m benchmarks.replay`: nanoseconds an event of every policy, beside real allocators."""
+"""`python -m benchmarks.replay`: time per event of every policy, compared with real allocators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def main(
     table_format: Format,
     target: str | None,
 ) -> None:
-    """Time the replay of traces under policies, and through the allocators that are installed."""
+    """Measure the replay of traces under policies and by the installed allocators."""
     described = policies_named(policies)
     with built() as to_compare:
         others = [*(allocator for allocator in installed() if allocator != GLIBC), *to_compare]

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.scale`: what an event costs as the heap grows."""
+"""`python -m benchmarks.scale`: the cost of an event by the size of the heap."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from simalloc.policy import Policy, spell
 from simalloc.report import Format, Rounded, Table, write_table
 
 MEMORY_FROM: Final = 100_000
-"""Live objects or free blocks below which resident memory says little of each."""
+"""Minimum number of live objects or free blocks for a reliable memory figure per object."""
 
 
 def _sizes(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
-    """Read whole numbers with commas, also as 1e6."""
+    """Read integers separated by commas; 1e6 is an integer too."""
     try:
         sizes = [int(float(part)) for part in text.split(",") if part]
     except (ValueError, OverflowError):
@@ -54,10 +54,10 @@ def main(
     table_format: Format,
     target: str | None,
 ) -> None:
-    """Time a free and a malloc with many live objects, and with many free blocks.
+    """Measure a free and a malloc with many live objects, and with many free blocks.
 
-    A steady state of TURNS pairs is timed once the heap has its size. Memory is the growth of a
-    process per live object.
+    A steady state of TURNS pairs of free and malloc is timed after the heap has reached its size.
+    Memory is the growth of a process per live object.
     """
     described = policies_named(policies)
     sizes: list[tuple[Kind, int]] = [("live", size) for size in live]

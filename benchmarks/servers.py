@@ -1,9 +1,9 @@
 """`python -m benchmarks.servers`: the cost of recording servers, and a program of many threads.
 
-MariaDB, Node and Java get the load of `experiments.advice.servers`; larson.c replaces blocks in
-threads that follow each other. The processor time of the process is read at the end of the load.
-The ways alternate, and the minimum of each counts, because on a shared machine the neighbours add
-time. A server that is not installed is skipped.
+MariaDB, Node and Java receive the load of `experiments.advice.servers`. In larson.c, each thread
+starts its successor, and all replace blocks. The processor time of the process is read at the end
+of the load. Each program runs alone and recorded in turn. The minimum of each way counts, because
+other load on a shared machine only adds time. Servers that are not installed are skipped.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def of_server(server: Server, wanted: Wanted | None) -> float:
 
 
 def of_larson(program: Path, wanted: Wanted | None) -> float:
-    """Return the processor time of a replacement, in nanoseconds, which the program prints."""
+    """Return the processor time per replacement in nanoseconds, as the program prints it."""
     with (
         TemporaryDirectory() as folder,
         started([str(program)], Path(folder), wanted, subprocess.PIPE) as process,
@@ -88,7 +88,7 @@ def of_larson(program: Path, wanted: Wanted | None) -> float:
 def started(
     command: list[str], folder: Path, wanted: Wanted | None, output: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
-    """Start a program, recording into a folder if something is wanted."""
+    """Start a program, which is recorded into a folder unless `wanted` is None."""
     if wanted is None:
         return subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
     recording = folder / "recording"

@@ -1,6 +1,7 @@
-/* Threads that take and free blocks at random until they are killed; usage: THREADS MEBIBYTES.
+/* Threads that allocate and free blocks at random until they are killed.
  *
- * Each thread counts its rounds; the main thread prints their sum for each line that it reads. */
+ * Usage: snapshots THREADS MEBIBYTES. Each thread counts its allocations. The main thread prints
+ * their sum for each line on stdin. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ static uint32_t draw(struct worker *worker)
     return worker->random >> 8;
 }
 
-/* Sizes like a server's: most below 1 KiB, some of up to 40 KiB, which are trimmed. */
+/* Allocates and frees blocks as a server does: most have less than 1,000 bytes, and 1 in 32 up to
+ * 40,000 bytes, so that the heap is trimmed. */
 static void *work(void *given)
 {
     struct worker *worker = given;

@@ -1,7 +1,7 @@
-"""Results of snapshots of a process under load, and their cost to it.
+"""Correctness of snapshots of a process under load, and their cost to the process.
 
-A program whose threads allocate without a pause is read again and again. Every snapshot has to walk
-every arena, and every arena's figures have to add up to the arena's own total.
+The benchmark takes many snapshots of a program whose threads allocate without a pause. Every
+snapshot must walk every arena, and the figures of each arena must add up to its bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Loaded:
     child: subprocess.Popen[str]
 
     def rounds(self) -> int:
-        """Return the number of blocks that its threads have taken so far."""
+        """Return the number of blocks that the threads have allocated so far."""
         if self.child.stdin is None or self.child.stdout is None or self.child.poll() is not None:
             raise SimallocError("the program under load has ended")
         self.child.stdin.write("\n")
@@ -43,7 +43,7 @@ class Loaded:
         return int(self.child.stdout.readline())
 
     def rate(self, seconds: float) -> float:
-        """Return the number of blocks per second that its threads take, undisturbed."""
+        """Return the blocks per second that the threads allocate in the next `seconds`."""
         before, began = self.rounds(), time.perf_counter()
         time.sleep(seconds)
         return (self.rounds() - before) / (time.perf_counter() - began)
@@ -51,7 +51,7 @@ class Loaded:
 
 @dataclass
 class Outcome:
-    """Number of snapshots, and their faults."""
+    """Totals of all snapshots: faults, pauses and times."""
 
     taken: int = 0
     errors: list[str] = field(default_factory=list)
@@ -61,17 +61,17 @@ class Outcome:
     arena_bytes: int = 0
     stops: int = 0
     pauses: list[float] = field(default_factory=list)
-    """The longest of each snapshot, in seconds."""
+    """Longest pause of each snapshot, in seconds."""
     stopped: float = 0.0
-    """In seconds, all together."""
+    """Total time in which the process was stopped, in seconds."""
     waiting: float = 0.0
-    """Seconds of these until all threads had stopped outside of malloc."""
+    """Part of `stopped` before all threads had stopped outside malloc, in seconds."""
     stopped_bytes: int = 0
-    """The bytes of arenas that were read under a stop, all together."""
+    """Total bytes of arenas that were read while the process was stopped."""
     copying: list[float] = field(default_factory=list)
-    """Seconds in which the machine copies 1 GiB of the program, measured after each snapshot."""
+    """Time of copying 1 GiB of the program, in seconds, measured after each snapshot."""
     cpu: float = 0.0
-    """Seconds of CPU of the reader."""
+    """CPU time of the reader, in seconds."""
 
 
 @contextmanager
@@ -99,7 +99,10 @@ def under_load(threads: int, mebibytes: int) -> Iterator[Loaded]:
 
 
 def sums_agree(snapshot: Snapshot) -> bool:
-    """Return whether the figures of each arena add up to its bytes, and its blocks to both."""
+    """Return whether each arena's figures add up to its bytes, and its blocks fit into them.
+
+    The bytes outside blocks and holes must be at most the bytes of tables.
+    """
     blocks = snapshot.blocks
     for number, part in enumerate(snapshot.parts[:-1]):
         kinds = part.live + part.headers + part.tables + part.tcache + part.fastbin
@@ -112,9 +115,9 @@ def sums_agree(snapshot: Snapshot) -> bool:
 
 
 def copying_time(number: int) -> float:
-    """Return the seconds in which `process_vm_readv` alone copies 1 GiB of a process.
+    """Return the time in which `process_vm_readv` alone copies 1 GiB of a process, in seconds.
 
-    The process is stopped, its resident memory is copied, and the memory for the copy was touched.
+    The process is stopped, and only its resident memory is copied, into memory that was touched.
     """
     process = LiveProcess(number)
     start, length = [], []
@@ -132,9 +135,9 @@ def copying_time(number: int) -> float:
 
 
 def examine(process: int, count: int, limit: float, *, compare: bool = False) -> Outcome:
-    """Take snapshots of a process, until a number of seconds is over.
+    """Take up to `count` snapshots of a process in at most `limit` seconds.
 
-    With `compare`, `copying_time` is measured after each one.
+    With `compare`, `copying_time` is measured after each snapshot.
     """
     found, until = Outcome(), time.monotonic() + limit
     while found.taken < count and time.monotonic() < until:

@@ -22,18 +22,18 @@ _GROUPS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive values; nan of none."""
+    """Return the geometric mean of positive values, or nan without values."""
     logarithms = [math.log(value) for value in values]
     return math.exp(fmean(logarithms)) if logarithms else math.nan
 
 
 def ratios(contests: Sequence[Contest]) -> Cells:
-    """Return the time of each contestant by glibc's."""
+    """Return the time of each contestant divided by glibc's time."""
     return {(contest.contestant, contest.trace): contest.ratio for contest in contests}
 
 
 def nanoseconds(contests: Sequence[Contest]) -> Cells:
-    """Return the median time an event of each contestant, and of glibc over all its passes."""
+    """Return the median time per event of each contestant, and of glibc over all its passes."""
     cells = {
         (contest.contestant, contest.trace): median(contest.nanoseconds) for contest in contests
     }
@@ -44,10 +44,10 @@ def nanoseconds(contests: Sequence[Contest]) -> Cells:
 
 
 def times_the_real(contests: Sequence[Contest]) -> Cells:
-    """Return each model's time relative to the allocator that it models, where both were timed.
+    """Return each model's time divided by the time of its real allocator, if both were measured.
 
-    It is the quotient of their times relative to glibc, so that a temporary slowdown of the machine
-    affects both sides.
+    Both times are relative to glibc's adjacent pass, so that a temporary slowdown of the machine
+    cancels out.
     """
     cells = ratios(contests)
     real = cells | {("real ptmalloc", contest.trace): 1.0 for contest in contests}
@@ -59,9 +59,9 @@ def times_the_real(contests: Sequence[Contest]) -> Cells:
 
 
 def standings(title: str, cells: Cells, decimals: int) -> Table:
-    """Return a row a contestant and a column a trace, with means and the worst cell.
+    """Return a table with a row per contestant, a column per trace, means and the worst cell.
 
-    Below stand the geometric means over Johnstone & Wilson's policies and over all.
+    The last rows are the geometric means over Johnstone & Wilson's policies and over all policies.
     """
     names = list(dict.fromkeys(name for name, _ in cells))
     traces = list(dict.fromkeys(trace for _, trace in cells))
@@ -87,7 +87,7 @@ def _figures(columns: Sequence[Sequence[float]]) -> list[float]:
 
 
 def headline(contests: Sequence[Contest]) -> dict[str, Any]:
-    """Return for each group the geometric mean of times by glibc's, the worst, and where it is."""
+    """Return each group's geometric mean of times relative to glibc, and its worst cell."""
     cells = ratios(contests)
     figures = {}
     for group, members in _GROUPS.items():

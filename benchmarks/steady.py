@@ -1,4 +1,4 @@
-"""Traces that hold a number of live objects, or of free blocks, steady; from a seed."""
+"""Generates traces with a constant number of live objects or free blocks, from a seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEAN_SIZE: Final = 48
 class Steady:
     """A trace whose events from `ramp` on are the steady state.
 
-    There each object that is freed, at random, is followed by one that is allocated.
+    In the steady state, a random object is freed and then a new object is allocated.
     """
 
     trace: Trace
@@ -29,15 +29,15 @@ class Steady:
 
 
 def steady(kind: Kind, size: int, turns: int) -> Steady:
-    """Return a trace that holds `size` objects or free blocks for `turns` frees and mallocs."""
+    """Return a trace that keeps `size` objects or free blocks for `turns` frees and mallocs."""
     return (steady_live if kind == "live" else steady_free)(size, turns)
 
 
 def steady_live(live: int, turns: int) -> Steady:
-    """Hold `live` objects: each freed object is replaced at once by one of its size.
+    """Return a trace with `live` objects: each freed object is replaced by an object of its size.
 
-    Only freed blocks are reused, so hardly any other free blocks arise, and the cost is due to
-    objects that are far apart.
+    A new object reuses the block that was just freed, so hardly any other block is free. The cost
+    therefore comes from objects that are far apart in memory.
     """
     random = np.random.default_rng(SEED)
     size = sizes(random, live)
@@ -51,10 +51,11 @@ def steady_live(live: int, turns: int) -> Steady:
 
 
 def steady_free(free: int, turns: int) -> Steady:
-    """Hold about `free` free blocks: gaps of many sizes between objects that stay for ever.
+    """Return a trace with about `free` free blocks of many sizes between permanent objects.
 
-    Every second object stays. Half of the others are freed, at random; then at random one is freed
-    and one of another size allocated. The number of free blocks depends on the policy.
+    Every second object is permanent. A random half of the other objects is freed. In the steady
+    state, a random remaining object is replaced by an object of another size. The number of free
+    blocks depends on the policy.
     """
     random = np.random.default_rng(SEED)
     movers = 2 * free
@@ -82,7 +83,7 @@ def _steady(
     place: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> Steady:
-    """Append the steady state: at each place an object is freed and one of a size allocated."""
+    """Append the steady state: the object at each place is replaced by one of the given size."""
     op = [np.full(len(key), kind) for kind, key, _ in ramp]
     op.append(np.tile([Op.FREE, Op.MALLOC], len(place)))
     key = [*(part for _, part, _ in ramp), np.repeat(place, 2)]

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.stream`: a trace larger than memory, from disk through policies."""
+"""`python -m benchmarks.stream`: replay of a trace larger than memory, streamed from disk."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from simalloc.trace import open_trace
 
 @dataclass(frozen=True)
 class Pass:
-    """A trace streamed through policies by a process of its own, on its first `cores` cores.
+    """Result of streaming a trace through policies in a separate process on `cores` cores.
 
-    `wall` and `cpu` are seconds from opening the file to the last measure, `peak` the most bytes
-    that were resident at once, the interpreter included.
+    `wall` and `cpu` are seconds from opening the file to the last measure. `peak` is the peak of
+    resident bytes, including the interpreter.
     """
 
     policies: list[str]
@@ -49,7 +49,7 @@ def stream(path: str, cores: int, policies: list[str]) -> Pass:
 
 
 def _peak_resident() -> int:
-    """Return the most bytes that this process has had resident (VmHWM, which exec sets to 0)."""
+    """Return the peak resident bytes of this process (VmHWM, which exec sets to 0)."""
     status = Path("/proc/self/status").read_text("ascii")
     [line] = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.threads`: a program with many threads under twelve policies, with pages.
+"""`python -m benchmarks.threads`: time of a program with many threads under the default policies.
 
-The trace is generated from a seed: each thread has objects of many sizes. It frees most of them
-soon; some are freed by another thread, and some stay.
+The trace is generated from a seed. Each thread allocates objects of many sizes, and frees most of
+them soon. Other threads free some of them, and some stay.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from simalloc.trace import Op, Trace
 
 SEED: Final = 2026
 TURN: Final = 60
-"""Mean number of objects that a thread allocates in a row before another has its turn."""
+"""Mean number of objects that a thread allocates in a row before another thread continues."""
 
 HANDED_ON: Final = 0.1
-"""The share of objects that another thread frees."""
+"""Share of objects that another thread frees."""
 
 
 def busy(events: int, threads: int) -> Trace:
     """Return a trace of `events` events, half of them mallocs, over all threads.
 
-    Lifetimes in objects, and sizes, are log-normal: half of the objects are freed within 150 more,
-    and have up to 64 bytes; one in 16 lives for 100 times as long, or more.
+    Sizes and lifetimes are log-normal. Half of the objects have at most 64 bytes. Half of the
+    objects are freed before another 150 objects are allocated, and one in 16 lives at least 100
+    times as long.
     """
     random = np.random.default_rng(SEED)
     objects = events // 2
@@ -60,7 +61,7 @@ def busy(events: int, threads: int) -> Trace:
 
 
 def seconds(trace: Trace, policies: list[Policy], repeats: int, *, resident: bool) -> float:
-    """Return the least seconds of user CPU that one pass under all policies took."""
+    """Return the minimum user CPU time of one pass under all policies, in seconds."""
     took = []
     for repeat in range(repeats):
         say(f"{', '.join(map(spell, policies))[:50]}: {repeat + 1} of {repeats}")
@@ -72,7 +73,7 @@ def seconds(trace: Trace, policies: list[Policy], repeats: int, *, resident: boo
 
 @contextmanager
 def glibc_in_one_thread(trace: Trace) -> Iterator[Callable[[], float]]:
-    """Start glibc; each call returns the seconds of CPU that it took for all events."""
+    """Start glibc; each call of the result replays all events and returns the seconds of CPU."""
     with (
         columns_of(replace(trace, thread=None)) as columns,
         native_process(columns, GLIBC, touch=False) as process,
@@ -90,11 +91,11 @@ def glibc_in_one_thread(trace: Trace) -> Iterator[Callable[[], float]]:
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
 @table_option
 def main(*, events: int, threads: int, policies: str, repeats: int, table_format: Format) -> None:
-    """Time the replay of a program with threads, mapped and resident bytes both.
+    """Measure the replay of a program with threads, without and with resident bytes.
 
-    Times are seconds of user CPU, the least of the repeats. glibc replays the events in one thread,
-    once after each policy, and touches nothing: handing on a baton would take it many times as
-    long.
+    Times are user CPU time, the minimum of the repeats. After each policy, glibc replays the events
+    once in one thread, without touching the blocks. With a token passed from thread to thread,
+    glibc would take many times as long.
     """
     described = policies_named(policies)
     trace = busy(events, threads)

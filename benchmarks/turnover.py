@@ -1,4 +1,4 @@
-"""A trace of any length at a live heap of any size, written to a file run by run."""
+"""Writes a trace of any length with any number of live objects, run by run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from benchmarks.steady import SEED, sizes
 from simalloc.trace import Op, ReadEvents, TraceWriter
 
 HOT: Final = 1000
-"""Places whose objects die young: after some thousand others, where all do after millions."""
+"""Number of places whose objects live for some thousand allocations; others live for millions."""
 HOT_SHARE: Final = 7 / 8
-"""Share of the turnover by hot objects."""
+"""Share of the replacements at hot places."""
 RUN: Final = 1 << 19
-"""Objects allocated by a run."""
+"""Number of objects allocated in a run."""
 
 
 def write_turnover(
@@ -27,8 +27,8 @@ def write_turnover(
 ) -> None:
     """Write a trace that allocates `live` objects and then replaces them, one at a time.
 
-    Each object is freed and one of another size allocated in its place; most are young. `report` is
-    called with the events written. The memory does not depend on `events`.
+    A random object, in most cases a young one, is replaced by an object of another size. `report`
+    is called with the number of events written. Memory use does not depend on `events`.
     """
     random = np.random.default_rng(SEED)
     provenance = {"generator": "benchmarks.turnover", "seed": SEED, "live": live}
@@ -45,7 +45,7 @@ def write_turnover(
 
 
 def _turns(random: np.random.Generator, live: int, count: int) -> ReadEvents:
-    """Return frees and mallocs in turn, two of each place."""
+    """Return `count` pairs of a free and a malloc, both at the same place."""
     hot = random.random(count) < HOT_SHARE
     place = random.integers(0, np.where(hot, min(HOT, live), live))
     size = np.zeros(2 * count, np.int64)

@@ -1,7 +1,7 @@
-/* A server of 16 threads that counts everything that a stop may disturb: signals, waits and sleeps.
+/* A server of 16 threads that counts what a stop can disturb: signals, waits and sleeps.
  *
- * A line on stdin ends the senders; the server then waits for unfinished work and prints its
- * counts. No wait may end with EINTR unless a signal handler ran in it. */
+ * A line on stdin ends the senders. The server then waits for unfinished work and prints its
+ * counts. A wait may end with EINTR only if a signal handler ran in it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static struct {
     _Atomic uint64_t blocks;
     _Atomic uint64_t waits;
     _Atomic uint64_t interrupted; /* waits that ended with EINTR although no handler ran */
-    _Atomic uint64_t continued;   /* waits that did not, although one ran */
+    _Atomic uint64_t continued;   /* waits that did not end with EINTR although a handler ran */
     _Atomic uint64_t early;       /* sleeps that were too short */
     _Atomic uint64_t rung, answered;
     _Atomic uint64_t sent, taken;
@@ -141,7 +141,7 @@ static void *sleep_exactly(void *unused)
     return unused;
 }
 
-/* A lost expiry of the timer leaves a lag for ever: those that merge are in si_overrun. */
+/* si_overrun counts merged expiries. A lost expiry therefore leaves a permanent lag. */
 static void count_expiry(const siginfo_t *info)
 {
     bool is_over = ending;
@@ -178,7 +178,7 @@ static void start_timer(pid_t thread)
         abort();
 }
 
-/* Handlers run in this thread's waits only, and end them. */
+/* Only this thread runs signal handlers, during its waits. Each handler ends its wait. */
 static void *take_signals(void *unused)
 {
     int queue = epoll_create1(0);
@@ -199,7 +199,7 @@ static void *take_signals(void *unused)
     return unused;
 }
 
-/* Real-time signals are queued: none may be lost. */
+/* Sends real-time signals, which are queued. None may be lost. */
 static void *queue_signals(void *unused)
 {
     for (; !ending; pause_a_little())
@@ -208,7 +208,8 @@ static void *queue_signals(void *unused)
     return unused;
 }
 
-/* Equal signals of other kinds merge, so each is sent when the one before it has been taken. */
+/* Sends SIGUSR1. Pending signals of the same kind merge, so each is sent after the previous signal
+ * was handled. */
 static void *send_signals(void *unused)
 {
     for (; !ending; pause_a_little())

@@ -1,8 +1,8 @@
-"""Disturbance of a server that is read: signals, waits and sleeps under many snapshots.
+"""Disturbance of a server by many snapshots: its signals, waits and sleeps.
 
-The server has 16 threads that allocate, wait in `epoll_wait`, `sigtimedwait` and `read`, sleep, and
-take signals of a timer and of other threads. It counts the signals and bytes that it has sent and
-received, and the waits that ended with EINTR although no handler ran in them.
+The server has 16 threads that allocate, sleep, wait in `epoll_wait`, `sigtimedwait` and `read`, and
+handle signals from a timer and from other threads. It counts the signals and bytes that it sends
+and receives, and the waits that end with EINTR although no handler ran in them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Server:
     child: subprocess.Popen[str]
 
     def finish(self) -> dict[str, int]:
-        """End the senders, and return the server's counts once everything has arrived."""
+        """End the senders, and return the server's counts after everything has arrived."""
         printed, _ = self.child.communicate("\n")
         words = printed.split()
         if self.child.returncode != 0 or not words:

@@ -1,8 +1,8 @@
-"""The speed of policies in Python, and its bounds.
+"""Speed of policies in Python, and its limits.
 
-`python -m benchmarks.user_policy` replays Espresso under the examples of docs/examples/policies.py,
-and then splits first fit's time: the cost of an event with a minimum of Python, the cost of a call
-of one of the heap's methods, and the rest, which is the heap's own work.
+`python -m benchmarks.user_policy` replays Espresso under the examples of docs/examples/policies.py.
+It then divides first fit's time into three parts: an event with a minimum of Python, calls of the
+heap's methods, and the remaining time, which is the work of these methods and of first fit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MORE_CALLS: Final = 4
 
 
 class Stack(UserPolicy):
-    """The least that a policy can do, for a trace whose objects are all of one size."""
+    """The minimal policy for a trace whose objects all have the same size."""
 
     def begin(self, trace: object) -> None:  # noqa: ARG002 - the base class's signature
         """Make the stack."""
@@ -57,7 +57,7 @@ class Stack(UserPolicy):
 
 
 class StackAndCalls(Stack):
-    """The same, with calls of a method of the heap that does next to nothing."""
+    """A `Stack` that also calls a method of the heap that does almost nothing, four times."""
 
     def malloc(self, heap: Heap, size: int) -> Block | None:
         """Take the block freed last."""
@@ -77,7 +77,7 @@ class StackAndCalls(Stack):
 
 
 def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
-    """Return the processor's time for an event, measures included: the median of the rounds."""
+    """Return the median processor time per event over the rounds, measures included."""
     times = []
     for _ in range(rounds):
         simulation = Setting.of(trace, policy, scale=16, realloc=Realloc.FREE_FIRST).simulation()
@@ -90,7 +90,7 @@ def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
 
 
 def speeds(trace: Trace, rounds: int) -> Table:
-    """Return a row a policy."""
+    """Return the times of the example policies, with a row per policy."""
     rows = []
     for name in NAMES:
         own = nanoseconds(trace, find_policy(f"{EXAMPLES}:{name}"), rounds)
