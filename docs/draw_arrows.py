@@ -1,8 +1,8 @@
-"""Draw which file of the C core includes which, of two commits: `python docs/draw_arrows.py`.
+"""Draw the includes between files of the C core at two commits: `python docs/draw_arrows.py`.
 
-A dot is a file (a .c with the .h of its name), a line an include, read from the code itself: blue
-where it goes down, red where it goes up. Rows are the folders of the core; a commit without folders
-has one row for each step away from what includes nothing.
+A dot is a file (a .c with the .h of the same name), and a line is an include. Blue lines point
+down, and red lines point up. Rows are the folders of the core. At a commit without folders, a row
+contains the files whose longest chain of includes has the same length.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ CORE = "simalloc/heap/core"
 BEFORE = "4c48d0a"
 """The last commit before the core had these folders."""
 OUTSIDE = "simalloc_family.h"
-"""In no folder: what families outside the package include."""
+"""Header for families outside the package, in no folder."""
 FOLDERS = ("binding", "user_policies", "families", "parts", "replay", "layers", "index", "space")
 
 
 def files_of(commit: str) -> dict[str, set[str]]:
-    """Return the files of the core at a commit, each with those that it includes."""
+    """Return the files of the core at a commit, each with the files that it includes."""
     listed = _git("ls-tree", "-r", "--name-only", commit, CORE).split()
     names = [name for name in listed if name[-2:] in {".c", ".h"} and not name.endswith(OUTSIDE)]
     known = {_stem(name) for name in names}

@@ -1,12 +1,12 @@
-"""How `make site` builds the site: the pages of docs, the API and the notebooks, by Sphinx.
+"""Sphinx configuration of the site that `make site` builds from docs, the API and the notebooks.
 
-The sources are the project's own folder, so that links between its files are links on the site.
+The source folder is the project's root, so that links between its files work on the site too.
 """
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # where glossary_links and two_themes lie
+sys.path.insert(0, str(Path(__file__).parent))  # for glossary_links and two_themes
 
 project = "simalloc"
 copyright = "2026, the simalloc authors"  # noqa: A001 - Sphinx's name for it
@@ -28,7 +28,7 @@ include_patterns = [
 ]
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "deflist"]
-myst_disable_syntax = ["myst_line_comment"]  # a line may begin with the % of a number
+myst_disable_syntax = ["myst_line_comment"]  # a line may start with %, after a number
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # a test executes the notebooks and compares their outputs
 nb_merge_streams = True
@@ -36,20 +36,20 @@ nb_merge_streams = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 default_role = "code"
-highlight_language = "bash"  # of blocks that name none: commands
+highlight_language = "bash"  # of blocks without a language: they are commands
 
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_theme = "furo"
 html_title = "simalloc"
-html_extra_path = ["index.html"]  # leads from the site's root to its first page
+html_extra_path = ["index.html"]  # redirects from the root to the first page
 html_show_sphinx = False
 html_copy_source = False
 
 
 def setup(app):
-    """Take indented lines below a colon in a docstring for code, as they are meant."""
+    """Render indented lines below a colon in a docstring as code."""
     app.connect("autodoc-process-docstring", _mark_code)
 
 

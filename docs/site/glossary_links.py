@@ -1,4 +1,4 @@
-"""Links the words of the glossary where they first stand on a page, so that pages need no marks."""
+"""Links the first occurrence of each glossary term on a page, without marks in the page."""
 
 import re
 
@@ -9,13 +9,13 @@ GLOSSARY = "docs/glossary"
 NOT_IN = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, nodes.term,
           nodes.caption, addnodes.pending_xref, addnodes.desc_signature,
           addnodes.literal_strong)  # fmt: skip
-"""Where a link would be lost, or in the way."""
+"""Nodes in which a link would be lost or would disturb."""
 VERBS = {"live", "pin", "sample", "split", "stack", "trim"}
-"""Terms that are ordinary verbs or adjectives too: most of their occurrences are not the term."""
+"""Terms that are not linked, because most occurrences are ordinary verbs or adjectives."""
 
 
 def setup(app):
-    """Read the glossary's words, and link them on every page that is read."""
+    """Read the terms of the glossary, and link them on every page."""
     source = (app.srcdir / f"{GLOSSARY}.md").read_text("utf-8")
     terms = [x for x in re.findall(r"^([a-z][a-z ]*)$", source, re.MULTILINE) if x not in VERBS]
     longest_first = "|".join(sorted(terms, key=len, reverse=True))
@@ -25,7 +25,7 @@ def setup(app):
 
 
 def link(doctree, page, word):
-    """Link the first of each word on a page."""
+    """Link the first occurrence of each term on a page."""
     if page == GLOSSARY:
         return
     linked = set()
@@ -43,7 +43,7 @@ def _above(node):
 
 
 def _parts(text, page, word, linked):
-    """Return a text as texts and links."""
+    """Return the nodes that replace a text: its parts and the links between them."""
     parts, done = [], 0
     for found in word.finditer(text):
         term = found[1].lower()

@@ -1,7 +1,7 @@
 """Checks every link of the built site: `python docs/site/links.py out/site`.
 
-A file or a heading that is not there is an error. Addresses elsewhere are listed, for whoever has a
-network to try them; they are not asked for.
+A link to a missing file or heading is an error. Links to other sites are not tested; they are
+written to elsewhere.txt.
 """
 
 import sys
@@ -13,7 +13,7 @@ LINKS = {"a": "href", "link": "href", "img": "src", "script": "src", "source": "
 
 
 class Page(HTMLParser):
-    """The links of a page, and what can be linked on it."""
+    """The links of a page, and the anchors that other pages can link to."""
 
     def __init__(self, path):
         super().__init__()
@@ -21,7 +21,7 @@ class Page(HTMLParser):
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag, attrs):
-        """Note a link or an anchor."""
+        """Record the anchors and the link of a tag."""
         given = dict(attrs)
         self.anchors |= {given[name] for name in ("id", "name") if given.get(name)}
         if target := given.get(LINKS.get(tag, "")):
@@ -29,7 +29,7 @@ class Page(HTMLParser):
 
 
 def check(site):
-    """Return what is wrong on a site, a line each, and the addresses that lie elsewhere."""
+    """Return an error line for each broken link of a site, and all links to other sites."""
     pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
     wrong, elsewhere = [], set()
     for path, page in pages.items():

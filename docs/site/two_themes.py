@@ -1,4 +1,4 @@
-"""Pictures in two themes: GitHub chooses by `<picture>`, the site by classes."""
+"""Shows pictures in a light or a dark theme: by `<picture>` on GitHub, by classes on the site."""
 
 import re
 
@@ -10,11 +10,11 @@ BOTH = r"![\g<alt>](\g<light>){.only-light} ![\g<alt>](\g<dark>){.only-dark}"
 
 
 def setup(app):
-    """Put both pictures on every page that is read."""
+    """Replace the pictures of every page before Sphinx reads it."""
     app.connect("source-read", both)
     return {"parallel_read_safe": True, "version": "1"}
 
 
 def both(app, page, source):
-    """Replace each `<picture>` of a page by the two, of which the theme shows one."""
+    """Replace each `<picture>` by its light and its dark picture; the theme shows one of them."""
     source[0] = PICTURE.sub(BOTH, source[0])
