@@ -1,6 +1,6 @@
-"""Policies of one's own, as examples: `simalloc run espresso -p docs/examples/policies.py:HalfFit`.
+"""Example policies in Python: `simalloc run espresso -p docs/examples/policies.py:HalfFit`.
 
-docs/python-policies.md explains them. The tests run them on both engines.
+docs/python-policies.md explains these policies. The tests run them on both engines.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from simalloc.policy import UserPolicy
 
 
 class SequentialFit(UserPolicy):
-    """What the sequential fits of the catalogue share, with its rules to the address."""
+    """Base class of the sequential fits; its addresses equal those of the catalogue's fits."""
 
     growth = 4096
     order = "ao"
@@ -51,12 +51,12 @@ class NextFit(SequentialFit):
         block = heap.next_fit(size, self.order)
         if block is None:
             heap.grow(size, self.growth)
-            block = heap.next_fit(size, self.order)  # so that the rover comes along
+            block = heap.next_fit(size, self.order)  # moves the rover
         return heap.split(block, size)
 
 
 class WorstFit(SequentialFit):
-    """The largest free block, the lowest among equals."""
+    """Worst fit: the largest free block, and the lowest of equal blocks."""
 
     def malloc(self, heap, size):
         block = heap.worst_fit(size, self.order) or heap.grow(size, self.growth)
@@ -64,7 +64,7 @@ class WorstFit(SequentialFit):
 
 
 class MinimumSplit(SequentialFit):
-    """Best fit that gives a block out whole if less than `minimum` bytes of it would be left."""
+    """Best fit that does not split a block if less than `minimum` bytes would remain."""
 
     minimum = 256
 
@@ -76,7 +76,7 @@ class MinimumSplit(SequentialFit):
 
 
 class BetterFit(SequentialFit):
-    """The best of the first few blocks that are large enough, by address."""
+    """The smallest of the first `looks` blocks that are large enough, in address order."""
 
     looks = 4
 
@@ -92,15 +92,15 @@ class BetterFit(SequentialFit):
 
 
 class HalfFit(UserPolicy):
-    """Half fit (Ogasawara 1995): lists by power of two; any block of the list above fits.
+    """Half fit (Ogasawara 1995): lists by power of two; any block of a higher list is large enough.
 
-    The lists are the policy's own, so its free blocks are all unsearchable.
+    The policy keeps its own lists, so the heap's index contains none of its free blocks.
     """
 
     growth = 4096
 
     def begin(self, trace):
-        self.lists = [{} for _ in range(64)]  # list i: of 2**i to 2**(i+1) - 1 bytes
+        self.lists = [{} for _ in range(64)]  # list i: blocks of 2**i to 2**(i+1) - 1 bytes
 
     def malloc(self, heap, size):
         for blocks in self.lists[(size - 1).bit_length() :]:
@@ -127,9 +127,9 @@ class HalfFit(UserPolicy):
 
 
 class QuickLists(SequentialFit):
-    """Deferred coalescing: small blocks wait on lists of their size, over best fit.
+    """Best fit with deferred coalescing: freed small blocks wait on lists by size.
 
-    When nothing fits, those that wait are merged before the heap grows.
+    If no free block is large enough, all waiting blocks are merged before the heap grows.
     """
 
     largest = 512
@@ -162,12 +162,12 @@ class QuickLists(SequentialFit):
 
 
 class ByLifetime(SequentialFit):
-    """An oracle: objects that live long go low, those that die soon to the high end of a block."""
+    """Clairvoyant first fit: short-lived objects take a block's high end, others its low end."""
 
     long = 10_000
 
     def begin(self, trace):
-        """Find out how many events each object has yet to live, from each of its events on."""
+        """Compute the remaining lifetime of each event's object, in events."""
         trace = trace.in_memory()
         death = np.full(trace.objects, len(trace))
         death[trace.object[trace.op == 1]] = np.flatnonzero(trace.op == 1)

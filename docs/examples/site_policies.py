@@ -1,8 +1,8 @@
-"""Policies that know the site: what lives long is learned from one run, and used on another.
+"""Policies that predict lifetimes by site: they learn from one trace and place another.
 
     simalloc run b.npz -p docs/examples/site_policies.py:LifetimeArenas:training=a.npz
 
-docs/sites-policies.md says what they are worth. The tests run them on both engines.
+docs/sites-policies.md measures these policies. The tests run them on both engines.
 """
 
 from bisect import bisect_right
@@ -76,7 +76,7 @@ class LifetimeArenas(PredictsLifetimes):
         return heap.split(block, size)
 
     def open(self, heap):
-        """Take the arenas from the system, one behind the other."""
+        """Extend the heap by all arenas, one after the other."""
         for number in range(self.arenas):
             self.tails[number] = heap.extend(self.arena)
             self.starts.append(self.tails[number].address)
@@ -98,13 +98,13 @@ class LifetimeArenas(PredictsLifetimes):
             self.empty(heap, number, block)
 
     def home(self, block):
-        """Return the number of the arena in which a block lies, None if it lies in none."""
+        """Return the number of the arena that contains a block, or None for other blocks."""
         place = bisect_right(self.starts, block.address) - 1
         inside = place >= 0 and block.address < self.starts[place] + self.arena
         return place if inside else None
 
     def empty(self, heap, number, block):
-        """Make one block of an arena in which nothing lives."""
+        """Join all blocks of an arena without live objects."""
         end = self.starts[number] + self.arena
         while block.address > self.starts[number]:
             block = heap.join(block.previous, block)

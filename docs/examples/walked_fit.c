@@ -1,14 +1,15 @@
-/* First fit in address order, without an index: a skeleton of a family, compiled outside the package
- * (docs/adding-a-policy.md). Its addresses are those of first-fit-ao. */
+/* First fit in address order without an index: a template of a family that is compiled outside the
+ * package (docs/adding-a-policy.md). It returns the same addresses as first-fit-ao. */
 #include "simalloc_family.h"
 
 struct walked_fit {
-    struct heap heap; /* first of all: the state of a family begins with its heap */
-    uint64_t growth;  /* a parameter, filled in by its name before anything else is called */
+    struct heap heap; /* must be the first field of each family's state */
+    uint64_t growth;  /* parameter, set by its name before any other call */
 };
 
-/* Makes a block free, merged with its free neighbours. heap_mark() and heap_cut_off() count free
- * blocks and allocated bytes; joins count nothing, so what is joined to another is marked first. */
+/* Makes a block free and merges it with its free neighbours. heap_mark() and heap_cut_off() update
+ * the counts of free blocks and allocated bytes. heap_join_next() does not, so the block that
+ * disappears is marked as waste before each join. */
 static void enter(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_FREE);
@@ -26,7 +27,7 @@ static void enter(struct heap *heap, uint32_t id)
     }
 }
 
-/* Allocates the low end of a free block; what is over stays free. */
+/* Allocates the low end of a free block. The remainder stays free. */
 static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
 {
     if (heap->blocks[id].size > size) {
@@ -52,7 +53,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         uint32_t last = heap_last(heap);
         uint64_t there = heap_is_free(heap, last) ? heap->blocks[last].size : 0;
         id = heap_extend(heap, round_up(size - there, state->growth));
-        if (id == NO_BLOCK) /* refused, or the heap has failed */
+        if (id == NO_BLOCK) /* the request was refused, or the heap has failed */
             return NO_BLOCK;
         heap->counters.growths++;
         enter(heap, id);
@@ -66,13 +67,14 @@ static void release(struct heap *heap, uint32_t id)
     enter(heap, id);
 }
 
-/* Grows or shrinks where it is; false: the object moves. */
+/* Returns whether the object keeps its address. This family never resizes a block in place. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     return heap->blocks[id].size == size;
 }
 
-/* The heap never falls in a free (false), and needs no memory of its own before a batch. */
+/* false: a free never lowers the heap. heap_reserve: the family reserves no other memory before a
+ * batch of events. */
 DEFINE_ONLY_LAYER(walked_fit, false, allocate, release, heap_reserve, .resize = resize)
 
 static const char *check(const void *memory)
@@ -88,7 +90,7 @@ static const struct family walked_fit = {
     .name = "walked fit",
     .state_size = sizeof(struct walked_fit),
     PARAMETERS(parameters),
-    .blocks_an_event = 2, /* the growth, and the rest of a split */
+    .blocks_an_event = 2, /* a growth, and the remainder of a split */
     .next_layer = next_layer,
     .check = check,
 };

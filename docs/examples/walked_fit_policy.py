@@ -1,4 +1,4 @@
-"""The description of walked_fit.c, once that is compiled to a module `walked_fit`."""
+"""Describes the family of walked_fit.c, which must be compiled to the module `walked_fit`."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -1,8 +1,9 @@
-/* A solution of the malloc lab (Bryant & O'Hallaron, Computer Systems, chapter 9): boundary tags and
- * one list of free blocks, the newest first; first fit; immediate coalescing.
+/* A solution of the malloc lab (Bryant & O'Hallaron, Computer Systems, chapter 9): first fit on one
+ * LIFO list of free blocks, with boundary tags and immediate coalescing.
  *
- * A block is a word with its size and, in the lowest bit, whether it is allocated; the payload; and
- * the same word again. A free block has two links in its payload. Put your own mm.c in its place. */
+ * A block is a header, the payload and a footer. Header and footer are the same word: the size of
+ * the block, with 1 in the lowest bit if the block is allocated. The payload of a free block starts
+ * with two links. Replace this file by your own mm.c. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static size_t size_of(void *payload) { return *header(payload) & ~(size_t)1; }
 static int is_free(void *payload) { return !(*header(payload) & 1); }
 static void *after(void *payload) { return (char *)payload + size_of(payload); }
 
-/* The block below, by its footer, which is the word in front of this block's header. */
+/* Returns the block below. Its footer is the word in front of this block's header. */
 static void *before(void *payload)
 {
     return (char *)payload - (((size_t *)payload)[-2] & ~(size_t)1);
@@ -68,7 +69,8 @@ static void enter(void *payload)
     link_at(NULL, payload, first);
 }
 
-/* Extends the heap; the old end marker becomes the new block's header. */
+/* Extends the heap. The old end marker becomes the header of the new block. Returns 0, or -1 if no
+ * memory is left. */
 static int extend(size_t size)
 {
     size_t bytes = (size + CHUNK - 1) / CHUNK * CHUNK;
@@ -99,7 +101,7 @@ static void *find(size_t size)
     return block;
 }
 
-/* Allocates the low end of a free block; what remains keeps the block's place in the list. */
+/* Allocates the low end of a free block. The remainder keeps the block's position in the list. */
 static void *place(struct free_block *block, size_t size)
 {
     size_t rest = size_of(block) - size;

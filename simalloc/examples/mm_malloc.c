@@ -1,13 +1,12 @@
-/* Makes a malloc of a solution of the malloc lab, and of the lab's memlib: for `simalloc native`.
+/* Turns a solution of the malloc lab into a malloc library for `simalloc native`.
  *
  *   cc -O2 -shared -fPIC -pthread -o libmm.so mm.c mm_malloc.c
  *   simalloc native short1-bal.rep -a glibc,./libmm.so
  *
  * Compile it in the folder of the handout, in place of mdriver.c and memlib.c. Add -DDRIVER if your
- * mm.c needs that to name its functions mm_malloc, mm_free and mm_realloc. The heap is the process's
- * own below the break, so it is not limited to the lab's 20 MB. The lab's functions are not
- * thread-safe, so one lock is held during each call. An object with a requested alignment is placed
- * within a larger block. */
+ * mm.c needs this macro to name its functions mm_malloc, mm_free and mm_realloc. The heap grows by
+ * sbrk(), so it is not limited to the lab's 20 MB. The lab's functions are not thread-safe, so each
+ * call holds one lock. An object with a requested alignment is placed within a larger block. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +43,8 @@ void *mem_heap_hi(void) { return end - 1; }
 size_t mem_heapsize(void) { return (size_t)(end - lowest); }
 size_t mem_pagesize(void) { return (size_t)getpagesize(); }
 
-/* Returns 0 with the lock held, or -1 if the heap cannot begin. */
+/* Creates the heap at the first call. Returns 0 with the lock held, or -1 without the lock, with
+ * errno set, if the heap cannot be created. */
 static int begin(void)
 {
     pthread_mutex_lock(&lock);
@@ -69,16 +69,16 @@ static void *done(void *payload)
     return payload;
 }
 
-/* An object within a larger block of the lab's malloc; the struct ends where the object begins. */
+/* An object within a larger block of the lab's malloc. The object starts behind the struct. */
 struct aligned {
     struct aligned *next;
     void *block;
     size_t size; /* bytes of the object */
 };
 
-static struct aligned *aligned; /* all of them: none in most programs */
+static struct aligned *aligned; /* list of all aligned objects, usually empty */
 
-/* The link to the aligned object at an address, or NULL. */
+/* Returns the link to the aligned object at an address, or NULL for other objects. */
 static struct aligned **find_aligned(void *payload)
 {
     for (struct aligned **link = &aligned; *link != NULL; link = &(*link)->next)
@@ -147,7 +147,7 @@ void *calloc(size_t count, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || begin() < 0)
         return NULL;
-    void *payload = done(mm_malloc(bytes > 0 ? bytes : 1)); /* malloc here would become calloc */
+    void *payload = done(mm_malloc(bytes > 0 ? bytes : 1)); /* malloc + memset may become calloc */
     return payload == NULL ? NULL : memset(payload, 0, bytes);
 }
 

@@ -1,4 +1,4 @@
-/* A service that remembers every session; with an argument, only that many. gcc -g -O1 sessions.c -o sessions */
+/* A service that keeps all its sessions, or the newest ARGUMENT sessions: gcc -g -O1 sessions.c -o sessions */
 
 #include <stdio.h>
 #include <stdlib.h>
