@@ -1,1 +1,1 @@
-"""The notebooks, and the command that executes them: `python -m notebooks`."""
+"""The notebooks and the command that executes them: `python -m notebooks`."""

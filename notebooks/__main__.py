@@ -1,4 +1,7 @@
-"""`python -m notebooks [NAME...]`: execute notebooks and keep their outputs."""
+"""`python -m notebooks [NAME...]`: execute the notebooks and store their outputs.
+
+NAME is the beginning of a file name, such as 3-; without a name, all notebooks are executed.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Executes notebooks from a clean kernel and keeps them in a form that is easy to review.
+"""Executes notebooks in a new kernel and writes them in a form that is easy to review.
 
-The committed files are made by `python -m notebooks`: cells have names instead of random ids, keys
-are sorted, and nothing is kept that says when and where they ran.
+`python -m notebooks` writes the committed files. Cells have names instead of random ids, keys are
+sorted, and the files contain neither times nor names of machines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parent
 VARIES: Final = "varies"
-"""The tag of cells whose output differs from machine to machine."""
+"""Tag of cells whose output differs between machines."""
 
 _METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -30,9 +30,9 @@ _METADATA: Final = {
 _CODE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\+[0-9a-f]{12}")
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 _WIDGET: Final = "application/vnd.jupyter.widget-view+json"
-"""How a widget is shown; its kernel has ended, and the picture beside it is shown in its place."""
+"""MIME type of a widget, which is removed: without its kernel, the picture is shown instead."""
 _PATIENCE: Final = 600
-"""Seconds that a kernel may take to start, and a cell to end, on a busy machine too."""
+"""Limit for the start of a kernel and for each cell, in seconds, on a busy machine too."""
 
 
 def notebooks() -> list[Path]:
@@ -46,21 +46,24 @@ def number_of(path: Path) -> int:
 
 
 def read(path: Path) -> NotebookNode:
-    """Read a notebook; raises `nbformat.ValidationError` if it is none."""
+    """Return the notebook in a file.
+
+    Raises `nbformat.ValidationError` if the file is not a notebook.
+    """
     notebook: NotebookNode = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     return notebook
 
 
 def executed(path: Path) -> NotebookNode:
-    """Return a notebook as a clean kernel leaves it.
+    """Return a notebook with the outputs of its execution in a new kernel.
 
     Raises `nbclient.exceptions.CellExecutionError` for an error in a cell, and `ValueError` if a
-    cell writes to stderr, as warnings do.
+    cell writes to stderr, for example a warning.
     """
     notebook = read(path)
     with TemporaryDirectory(prefix="simalloc-") as folder:
-        # Sockets in a folder of our own: nothing listens on a port, and no kernel warns of that.
+        # Sockets in a private folder: no port is open, and the kernel does not warn of one.
         kernel = Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
         here = {"metadata": {"path": str(path.parent)}}
         NotebookClient(
@@ -79,15 +82,15 @@ def executed(path: Path) -> NotebookNode:
 
 
 def write(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook so that a change in it is a change of few lines."""
+    """Write a notebook in a form in which small changes have small diffs."""
     text = nbformat.writes(notebook, version=4, sort_keys=True, indent=1)
     path.write_text(f"{text.rstrip()}\n", "utf-8")
 
 
 def comparable(notebook: NotebookNode) -> dict[str, list[dict[str, str]]]:
-    """Return what every run of a notebook gives alike: the text of the outputs by cell.
+    """Return the reproducible text of a notebook's outputs, by cell.
 
-    Left out are cells tagged `varies`, pictures, the version of the code, and progress.
+    Excludes cells tagged `varies`, pictures, the version of the code and memory addresses.
     """
     return {
         cell.id: [text for output in cell.outputs if (text := _texts(output))]
@@ -106,7 +109,7 @@ def _texts(output: Any) -> dict[str, str]:
 
 
 def _tidied(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook without what changes at every run for no reason."""
+    """Return a notebook without metadata and outputs that change at every run."""
     notebook.metadata = nbformat.from_dict(_METADATA)
     count = 0
     for cell in notebook.cells:
@@ -126,7 +129,7 @@ def _tidied(notebook: NotebookNode) -> NotebookNode:
 
 
 def _joined(outputs: Iterable[Any]) -> list[Any]:
-    """Return outputs with what was printed in one piece, however it came."""
+    """Return outputs in which adjacent outputs of the same stream are joined."""
     joined: list[Any] = []
     for output in outputs:
         if joined and "name" in output and joined[-1].get("name") == output.name:
