@@ -11,7 +11,7 @@ from simalloc.report.table import Table
 
 _NOTES = (
     "Parameters can be changed by name, as in first-fit-ao:growth=64K.",
-    "`simalloc policies NAME` says all that is known of one.",
+    "`simalloc policies NAME` describes one policy in full.",
 )
 
 
@@ -89,8 +89,10 @@ def _overhead(policy: Policy) -> str:
 
 def _aligning(policy: Policy) -> str:
     if "alignment" in policy.description.columns:
-        return "its own rules serve a requested alignment, on or off"
-    return str(policy.description.aligning or "a requested alignment is not served")
+        return "no effect: the allocator's own rules always serve requested alignments"
+    return str(
+        policy.description.aligning or "not available: the family cannot serve requested alignments"
+    )
 
 
 def _title(group: str) -> str:

@@ -68,7 +68,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {module.GROUP: module.TITLE for module in _MODULES if hasattr(module, "TITLE")}
-    | {"default": "what one would teach or install"}
+    | {"default": "policies that are taught or installed"}
 )
 """Titles of the groups."""
 

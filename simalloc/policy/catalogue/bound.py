@@ -14,11 +14,11 @@ POLICIES: Final = (
     Policy(
         "best-possible",
         Offline(),
-        source="ours; dynamic storage allocation with known lifetimes, Buchsbaum et al. 2003",
+        source="our own; dynamic storage allocation with known lifetimes, Buchsbaum et al. 2003",
         reading=(
-            "The smallest heap that a list of tries finds for the whole trace at once. Often it is "
-            "the peak of live bytes, and no heap can be smaller. A realloc frees first under every "
-            "rule."
+            "The smallest heap that several searches find, each with knowledge of the whole "
+            "trace. Often it equals the peak live bytes, and no heap can be smaller. A realloc "
+            "frees first under every rule."
         ),
     ),
 )

@@ -16,10 +16,11 @@ POLICIES: Final = (
         SequentialFit(Fit.FIRST, Order.ADDRESS, minimum_split=16, cache=100),
         source="Ellermann 2014, section 3.6",
         reading=(
-            "The paper gives no number: up to a hundred blocks of any size wait for a request of "
-            "just their size, and are then coalesced all together. Behind them is first fit in "
-            "address order; fit=next and fit=best are the other two. A remainder of less than 16 "
-            "bytes, the head of a chunk, is not split off."
+            "The paper states no size of the cache. Here, up to a hundred blocks of any size "
+            "wait for a request of exactly their size, and are then all coalesced. Other "
+            "requests use first fit in address order; fit=next and fit=best select the paper's "
+            "other fits. A remainder of less than 16 bytes, the head of a chunk, is not split "
+            "off."
         ),
     ),
 )

@@ -22,9 +22,9 @@ POLICIES: Final = (
         Kingsley(Variant.BSD_4_4),
         source="Detlefs, Dosser & Zorn 1993, section 2; C. Kingsley, malloc.c of 4.4BSD",
         reading=(
-            "A stand-in: the source of ULTRIX is not public. It descends from 4.2BSD. Its heap for "
-            "Espresso in the paper's table 9 is that of the variant with pages, within 1 %. "
-            "The other extreme is variant=4.2bsd."
+            "A substitute, because the source of ULTRIX, a descendant of 4.2BSD, is not public. "
+            "Its heap for Espresso in the paper's table 9 differs by at most 1 % from this "
+            "variant with pages. The other extreme is variant=4.2bsd."
         ),
     ),
     Policy(
@@ -32,8 +32,9 @@ POLICIES: Final = (
         BwGc(),
         source="Boehm & Demers, gc 2.6; Detlefs, Dosser & Zorn 1993, section 2",
         reading=(
-            "Frees are ignored; an object dies exactly at its free event, so that nothing is kept "
-            "by mistake. The tables' order and sizes are those of the nearest sources."
+            "Frees are ignored. An object becomes garbage exactly at its free event, and no "
+            "garbage is retained by mistake. The order and sizes of the tables are from the "
+            "nearest available sources."
         ),
         groups=_REAL,
         scale=1,
@@ -43,8 +44,8 @@ POLICIES: Final = (
         Gnu(),
         source="Haertel, GNU libc malloc of 1993-09-22; Detlefs, Dosser & Zorn 1993, section 2",
         reading=(
-            "A stand-in: the paper's GNU' of 1993-07-16 was not found, and this is the nearest "
-            "relative. 1993 and 1995 place alike."
+            "A substitute: the paper's GNU' of 1993-07-16 was not found, and this is the nearest "
+            "version. The versions of 1993 and 1995 place objects identically."
         ),
         groups=_REAL,
         scale=1,
@@ -53,7 +54,7 @@ POLICIES: Final = (
         "g++-2.5",
         Gxx(),
         source="Lea, malloc.c 2.5 of 1993-08-07; Detlefs, Dosser & Zorn 1993, section 2",
-        reading="Version 2.5 is taken for the paper's: its change log says so.",
+        reading="The paper's version is assumed to be 2.5, as its change log states.",
         groups=_REAL,
         scale=1,
     ),
@@ -62,8 +63,8 @@ POLICIES: Final = (
         QuickFit(),
         source="Weinstock & Wulf 1988; Detlefs, Dosser & Zorn 1993, section 2",
         reading=(
-            "Reconstructed: no source was found. The area that cells are cut from is 4096 bytes of "
-            "G++, and the end of it that is too small for a cell is wasted."
+            "Reconstructed, because no source was found. Cells are cut from areas of 4096 bytes "
+            "that G++ allocates. The end of an area that is too small for a cell is wasted."
         ),
         groups=("gabber",),
     ),

@@ -11,10 +11,10 @@ GROUP: Final = "device"
 TITLE: Final = "caching allocators of deep-learning frameworks"
 
 _ADDRESSES: Final = (
-    "Each segment lies at the next higher address, at a multiple of 2 MiB, and none is used twice."
+    "Each segment begins at the next higher multiple of 2 MiB, and no address is used twice."
 )
 _PYTORCH: Final = "PyTorch 2.15, c10/cuda/CUDACachingAllocator.cpp and c10/core/AllocatorConfig.cpp"
-_EVENTS: Final = " A stream that uses a block is done when the next request comes."
+_EVENTS: Final = " A stream has finished its use of a block when the next request arrives."
 
 POLICIES: Final = (
     Policy("pytorch", PyTorch(), source=_PYTORCH, reading=_ADDRESSES + _EVENTS),
@@ -28,27 +28,27 @@ POLICIES: Final = (
         "bfc",
         Bfc(),
         source="TensorFlow 2.21, tsl/framework/bfc_allocator.cc",
-        reading=f"{_ADDRESSES} The rules are TensorFlow's with memory growth switched on.",
+        reading=f"{_ADDRESSES} The rules are TensorFlow's rules with memory growth enabled.",
     ),
     Policy(
         "ort-arena",
         OrtArena(),
         source="ONNX Runtime 1.32, onnxruntime/core/framework/bfc_arena.cc",
         reading=(
-            f"{_ADDRESSES} Streams are not kept apart, as no trace says which waits for which. An "
-            "empty event is a shrink."
+            f"{_ADDRESSES} Streams are not distinguished, because traces do not record which "
+            "stream waits for which. An event `e` shrinks the arena."
         ),
     ),
     Policy(
         "rmm-pool",
         RmmPool(),
         source="RAPIDS Memory Manager, rmm/mr/pool_memory_resource",
-        reading=f"{_ADDRESSES} A block is freed by the stream that it was taken by.",
+        reading=f"{_ADDRESSES} A block is freed by the stream that allocated it.",
     ),
     Policy(
         "no-cache",
         NoCache(),
         source="cudaMalloc and cudaFree for each object",
-        reading="Sizes are rounded to 2 MiB, as devices with large pages do.",
+        reading="Sizes are rounded up to 2 MiB, as on devices with large pages.",
     ),
 )

@@ -21,9 +21,9 @@ _HEAD: Final = 16
 """Bytes of a chunk's head: a link and a size, on the 64-bit machines of the time."""
 
 _READING: Final = (
-    "One list in address order, coalesced at once, as in Kernighan & Ritchie's, which the paper "
-    "builds on. It gives no minimum: a remainder is split off if it holds more than a head, 16 "
-    "bytes."
+    "One list in address order with immediate coalescing, as in Kernighan & Ritchie's "
+    "malloc, on which the paper builds. The paper states no minimum remainder. Here, a "
+    "remainder is split off if it holds at least a head, 16 bytes."
 )
 _SECTIONS: Final = {Fit.FIRST: "3.2", Fit.NEXT: "3.3", Fit.BEST: "3.4"}
 
@@ -52,8 +52,9 @@ POLICIES: Final = (
         ),
         source=f"{_PAPER}, section 3.5",
         reading=(
-            "64 exact bins up to 512 bytes, then ranges of Lea's widths sorted by size; the newest "
-            "of equals first. The paper names no wilderness: there is none."
+            "64 exact bins up to 512 bytes, then bins of Lea's widths that are sorted by size; "
+            "among equal blocks, the newest is first. The paper mentions no wilderness, so there "
+            "is none."
         ),
     ),
 )

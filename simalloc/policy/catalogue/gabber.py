@@ -15,7 +15,7 @@ from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.vmalloc import Vmalloc
 
 GROUP: Final = "gabber"
-TITLE: Final = "the allocators of Gabber 2001"
+TITLE: Final = "the allocators of Bohra & Gabber 2001"
 
 _REAL: Final = ("real",)
 
@@ -33,8 +33,8 @@ POLICIES: Final = (
         Solaris(),
         source="Sun, libc malloc.c 1.33 of OpenSolaris 2006; Bohra & Gabber 2001, section 3",
         reading=(
-            "SunOS 5.6 of the paper is older than the source that was read. The tree splays, but "
-            "where blocks go does not depend on its shape."
+            "The paper's SunOS 5.6 is older than the available source. The tree is a splay tree, "
+            "but placement does not depend on its shape."
         ),
         groups=_REAL,
         scale=1,
@@ -43,7 +43,8 @@ POLICIES: Final = (
         "gnu-1995",
         Gnu(),
         source="Haertel, gmalloc.c of 1995; Bohra & Gabber 2001, section 3",
-        reading="1993 and 1995 place alike and differ in bookkeeping only.",
+        reading="The versions of 1993 and 1995 place objects identically. They differ only in "
+        "bookkeeping.",
         groups=_REAL,
         scale=1,
     ),
@@ -52,8 +53,8 @@ POLICIES: Final = (
         ModifiedBuddy(),
         source="Bohra & Gabber 2001, section 3",
         reading=(
-            "Reconstructed: no source was found. The smallest block, the order of the lists, which "
-            "neighbour merges first and how the heap grows are ours."
+            "Reconstructed, because no source was found. Our choices are the smallest block, the "
+            "order of the lists, the neighbour that merges first, and the growth of the heap."
         ),
     ),
     Policy(
@@ -61,8 +62,8 @@ POLICIES: Final = (
         Lea(),
         source="Lea, malloc.c 2.6.6 of 2000; Bohra & Gabber 2001, section 3",
         reading=(
-            "Without a mechanism the top need not keep a smallest block, and every remainder is "
-            "split off."
+            "With mechanism=off, the top may become smaller than the smallest block, and every "
+            "remainder is split off."
         ),
         groups=_REAL,
         scale=1,
@@ -71,17 +72,17 @@ POLICIES: Final = (
         "csri-1.18",
         Csri(),
         source="Moraes, malloc 1.18alpha of CSRI, Toronto; Bohra & Gabber 2001, section 3",
-        reading="A word has 4 bytes, as on x86; bins and tags scale with it.",
+        reading="A word has 4 bytes, as on 32-bit x86. Bins and tags scale with the word.",
         groups=_REAL,
         scale=1,
     ),
     Policy(
         "vmalloc",
         Vmalloc(),
-        source="Vo, Vmalloc of 1994 as of August 1999; Bohra & Gabber 2001, section 3",
+        source="Vo, Vmalloc of 1994 in the state of August 1999; Bohra & Gabber 2001, section 3",
         reading=(
-            "The method Vmbest, which is malloc's. The tree splays, but where blocks go does not "
-            "depend on its shape."
+            "The method is Vmbest, which malloc uses. The tree is a splay tree, but placement "
+            "does not depend on its shape."
         ),
         groups=_REAL,
         scale=1,
@@ -90,7 +91,7 @@ POLICIES: Final = (
         "solaris-3x",
         Solaris3x(),
         source="Sun, libmalloc malloc.c of OpenSolaris 2006; Bohra & Gabber 2001, section 3",
-        reading="A request for nothing gets a cell; the real one returns no block at all.",
+        reading="A request of 0 bytes gets a cell; the real allocator returns no block.",
         groups=_REAL,
         scale=1,
     ),

@@ -21,17 +21,19 @@ TITLE: Final = "the sixteen policies of Johnstone & Wilson 1998"
 _PAPER: Final = "Johnstone & Wilson 1998"
 
 _LIST_READING: Final = (
-    "The low end of a split block is allocated and the remainder keeps the block's place in the "
-    "list; a freed block enters the list merged with its free neighbours; new memory enters as a "
-    "freed block, and the free block at the end of the heap counts towards it."
+    "The low end of a split block is allocated, and the remainder keeps the block's "
+    "position in the list. A freed block merges with its free neighbours and then enters "
+    "the list. New memory enters like a freed block, and the free block at the end of "
+    "the heap counts towards a growth."
 )
 _FIT_READING: Final = {
     Fit.FIRST: "",
     Fit.NEXT: (
-        " The next search starts at the remainder, or behind an exact fit; a freed block enters "
-        "under the rover (LIFO) or just behind it (FIFO)."
+        " The next search starts at the remainder, or after an exact fit at the following "
+        "block. Under LIFO and FIFO, a freed block enters just before the rover's block; "
+        "under LIFO, the rover then moves onto it."
     ),
-    Fit.BEST: " Ties go to the first in list order.",
+    Fit.BEST: " Among equal blocks, the first in list order is used.",
 }
 
 
@@ -62,10 +64,11 @@ POLICIES: Final = (
         BinnedFit(),
         source=f"{_PAPER}, section 2.2.2; Lea, malloc.c 2.6.1 by its change log",
         reading=(
-            "Best fit, as the paper says: the placement of 2.6.6 without what its change log dates "
-            "later (mapped blocks, the last remainder for large requests). The code of 2.6.1 takes "
-            "the first fit of a bin, the oldest first, below 64 KiB (docs/real-allocators.md). The "
-            "16 bytes that it always leaves of the last block are left out."
+            "Best fit, as the paper states. The rules are those of 2.6.6 without later additions "
+            "by its change log: mapped blocks, and the last remainder for large requests. Below "
+            "64 KiB the code of 2.6.1 instead uses the oldest block of a bin that fits "
+            "(docs/real-allocators.md). The 16 bytes of the last block that it never allocates "
+            "are not modelled."
         ),
     ),
     Policy(
@@ -73,9 +76,9 @@ POLICIES: Final = (
         BinaryBuddy(),
         source=f"{_PAPER}, section 2.3.1; Knowlton 1965",
         reading=(
-            "One aligned space; the low half of a split block is used; among free blocks of a size "
-            "the oldest. Newest or lowest first changes the peak heap of four of the shipped "
-            "traces, by 2.2 % at most (make)."
+            "The heap is one aligned address space. The low half of a split block is used, and "
+            "the oldest of the free blocks of a size. The newest or the lowest block instead "
+            "changes the peak heap of four of the shipped traces, by at most 2.2 % (make)."
         ),
     ),
     Policy(
@@ -83,23 +86,24 @@ POLICIES: Final = (
         DoubleBuddy(),
         source=f"{_PAPER}, section 2.3.2; Wise 1978",
         reading=(
-            "A request takes the smallest size of either series; blocks merge within the growth "
-            "they came from; low half first, lowest address first."
+            "A request takes the smallest sufficient size of either series. Blocks merge only "
+            "within the growth that created them. The low half of a split block and the lowest "
+            "block of a size are used first."
         ),
     ),
     Policy(
         "simple-seg-2n",
         SegregatedStorage(Series.POWERS),
         source=f"{_PAPER}, section 2.2.1",
-        reading="Sizes from 16 scaled bytes up; the block freed last is used first.",
+        reading="The smallest size is 16 scaled bytes. The block freed last is used first.",
     ),
     Policy(
         "simple-seg-2n-3x2n",
         SegregatedStorage(Series.POWERS_AND_THREES),
         source=f"{_PAPER}, section 2.2.1",
         reading=(
-            "Sizes 16, 24, 32, 48 ... scaled bytes. The text cuts the sizes 3 * 2**N from 6 KiB, "
-            "as here; growth_3x=4K comes nearest to the printed tables."
+            "The sizes are 16, 24, 32, 48 ... scaled bytes. The sizes 3 * 2**N are cut from 6 "
+            "KiB, as in the paper's text; growth_3x=4K best matches the printed tables."
         ),
     ),
 )

@@ -8,11 +8,11 @@ from simalloc.policy.description import Policy
 from simalloc.policy.families.kingsley import Kingsley, Variant
 
 GROUP: Final = "real"
-TITLE: Final = "allocators of the past"
+TITLE: Final = "real allocators, past and present"
 
 _READING: Final = (
-    "The heap is the allocator's alone, and a page has 4096 bytes. mechanism=on adds the word in "
-    "front of each block."
+    "Only the allocator moves the break, and a page has 4096 bytes. mechanism=on adds "
+    "the word in front of each block."
 )
 
 POLICIES: Final = (
@@ -26,7 +26,7 @@ POLICIES: Final = (
     Policy(
         "kingsley-4.4bsd",
         Kingsley(Variant.BSD_4_4),
-        source="malloc.c of 4.4BSD, as from November 1984 on",
+        source="malloc.c of 4.4BSD, with the rules from November 1984 on",
         reading=_READING,
         scale=1,
     ),

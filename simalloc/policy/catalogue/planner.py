@@ -37,7 +37,8 @@ POLICIES: Final = tuple(
         Planner(rule),
         source=_SOURCES[rule],
         reading=_READINGS.get(rule, "")
-        + "Sizes are not rounded; alignment=64 and the like do that. A realloc frees first.",
+        + "Sizes are not rounded, unless a parameter such as alignment=64 is set. A realloc "
+        "frees first.",
     )
     for rule in PlannerRule
 )

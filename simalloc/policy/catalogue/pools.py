@@ -36,7 +36,10 @@ GROUP: Final = "pool"
 TITLE: Final = "allocators of boards and WebAssembly, in a pool of fixed size"
 
 _FREERTOS: Final = "FreeRTOS-Kernel V11.3.0, portable/MemMang"
-_READING: Final = "Recordings of the real code take the place of a second engine."
+_READING: Final = (
+    "The model is verified against recordings of the real code instead of a reference "
+)
+"engine."
 
 
 def _row(name: str, description: Pool, source: str) -> Policy:

@@ -19,20 +19,23 @@ _PAPER: Final = "Rezaei & Kavi 2016"
 _CLASSES: Final = 8
 
 _LIST_READING: Final = (
-    "A freed block enters at the front; what is left of a split block keeps its place. Blocks of "
-    "at least 12 bytes."
+    "A freed block enters the list at the front. The remainder of a split block keeps "
+    "its position. Blocks have at least 12 bytes."
 )
 _TAGS: Final = " Neighbours are found by boundary tags."
 _SEGREGATED: Final = (
-    " The paper does not give the classes: those of the eight trees, the last from 448 bytes on."
+    " The paper does not state the classes. The classes of the eight trees are used; the "
+    "last begins at 448 bytes."
 )
 _TREE_READING: Final = (
-    "Never balanced; the low end of a split block is used, the remainder stays at its node. Blocks "
-    "of at least 24 bytes."
+    "Trees are never balanced. The low end of a split block is used, and the remainder "
+    "stays at its node. Blocks have at least 24 bytes."
 )
-_ONE: Final = " A freed block merges with the first neighbour met, as the printed INSERT does."
-_BETTER: Final = " Of node, left and right the smallest size that fits says where to go."
-_EIGHT: Final = " Eight trees, the last from 448 bytes on."
+_ONE: Final = " A freed block merges with the first neighbour that the insertion meets, as in the "
+"printed INSERT."
+_BETTER: Final = " At each node, the search compares the node's size and the largest sizes of both "
+"subtrees, and follows the smallest that fits."
+_EIGHT: Final = " There are eight trees; the last contains blocks of at least 448 bytes."
 
 
 def _list(fit: ListFit, *, coalescing: bool = False, segregated: bool = False) -> Policy:

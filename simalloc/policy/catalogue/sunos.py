@@ -14,7 +14,7 @@ POLICIES: Final = (
         "sunos-cartesian",
         Cartesian(),
         source="Sun, malloc.c of SunOS 4, 1986; Stephenson 1983",
-        reading="Headers are those of a 68k; machine=sparc has the larger ones.",
+        reading="Headers are those of a 68k. machine=sparc selects the larger headers of SPARC.",
         groups=("real",),
     ),
 )

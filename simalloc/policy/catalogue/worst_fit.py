@@ -18,8 +18,8 @@ def _worst_fit(order: Order) -> Policy:
         SequentialFit(Fit.WORST, order),
         source="Silberschatz, Galvin & Gagne, Operating System Concepts, contiguous memory",
         reading=(
-            "The textbook gives the search alone. Ties go to the first in list order; splitting, "
-            "coalescing and growth are those of best fit."
+            "The textbook describes only the search. Among equal blocks, the first in list order "
+            "is used. Splitting, coalescing and growth follow the rules of best fit."
         ),
     )
 

@@ -47,8 +47,8 @@ class Aligning:
     def __str__(self) -> str:
         """Describe briefly which alignments are served, and how."""
         if not self.min_remainder:
-            return f"by nature, alignments that divide {self.natural_limit:,} scaled bytes"
-        taken = "a larger block is taken, and what is over is given back"
+            return f"only natural alignments, which divide {self.natural_limit:,} scaled bytes"
+        taken = "a larger block is allocated, and its excess is freed"
         if self.natural_limit:
-            return f"by nature up to {self.natural_limit:,} scaled bytes; above, {taken}"
+            return f"natural up to {self.natural_limit:,} scaled bytes; above that, {taken}"
         return taken
