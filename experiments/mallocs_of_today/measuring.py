@@ -13,7 +13,7 @@ from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import open_source
 
 TICK: Final = 1000
-"""Nanoseconds that the clock goes an event: the shipped traces have no times."""
+"""Nanoseconds by which the clock advances per event, because the shipped traces have no times."""
 
 MALLOCS: Final = tuple(
     name

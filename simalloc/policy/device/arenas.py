@@ -22,15 +22,17 @@ class Bfc(Device):
     family: ClassVar[str] = "bfc"
     reference: ClassVar[str] = "device.regions:BfcHeap"
 
-    fraction: Annotated[float, "The share of the capacity that the allocator may take."] = 1.0
+    fraction: Annotated[float, "Share of the capacity that the allocator may reserve."] = 1.0
     growth: Annotated[
-        bool, "Take regions as they are needed; off: one region of all that may be taken."
+        bool, "Allocate regions on demand; off: allocate one region with all available bytes."
     ] = True
     collection: Annotated[
-        bool, "Give back regions that are wholly free before memory is said to be out."
+        bool, "Return wholly free regions to the device before a request is refused."
     ] = True
     split_fraction: Annotated[
-        float, "A remainder of this share of the limit is always split off; 0: one of 128 MiB."
+        float,
+        "A remainder of at least this share of the limit is always split off; 0: of at least "
+        "128 MiB.",
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -70,14 +72,20 @@ class OrtArena(Device):
     reference: ClassVar[str] = "device.regions:OrtArenaHeap"
 
     extend: Extend = Extend.NEXT_POWER_OF_TWO
-    initial_chunk: Annotated[int, "`initial_chunk_size_bytes`: the first step."] = MIB
+    initial_chunk: Annotated[int, "`initial_chunk_size_bytes`: bytes of the first growth step."] = (
+        MIB
+    )
     initial_growth: Annotated[
-        int, "`initial_growth_chunk_size_bytes`: the step after memory was given back."
+        int,
+        "`initial_growth_chunk_size_bytes`: bytes of the growth step after regions were returned.",
     ] = 2 * MIB
     max_dead: Annotated[
-        int, "`max_dead_bytes_per_chunk`: a remainder of this many bytes is always split off."
+        int,
+        "`max_dead_bytes_per_chunk`: a remainder of at least this many bytes is always split off.",
     ] = 128 * MIB
-    max_extend: Annotated[int, "`max_power_of_two_extend_bytes`: the largest step."] = 1024 * MIB
+    max_extend: Annotated[
+        int, "`max_power_of_two_extend_bytes`: maximum bytes of a growth step."
+    ] = 1024 * MIB
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,8 +111,8 @@ class RmmPool(Device):
     reference: ClassVar[str] = "rmm_pool:RmmPoolHeap"
     columns: ClassVar[tuple[str, ...]] = ("stream",)
 
-    initial: Annotated[int, "Bytes taken at the start."] = 0
-    maximum: Annotated[int, "Bytes that may be taken in all; 0: no end."] = 0
+    initial: Annotated[int, "Bytes reserved at the start."] = 0
+    maximum: Annotated[int, "Maximum total of reserved bytes; 0: no limit."] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

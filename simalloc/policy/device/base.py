@@ -32,9 +32,7 @@ class Device(Family):
     only_scale: ClassVar[int] = 1
     """The constants are bytes."""
 
-    capacity: Annotated[
-        int, "Bytes of the device that the allocator can have; 0: as many as are asked for."
-    ] = 0
+    capacity: Annotated[int, "Bytes of the device that the allocator may reserve; 0: no limit."] = 0
 
     def __post_init__(self) -> None:
         if self.capacity < 0 or self.capacity > UNLIMITED:

@@ -47,34 +47,41 @@ class PyTorch(Device):
     columns: ClassVar[tuple[str, ...]] = ("stream", "pool")
 
     fraction: Annotated[
-        float, "`per_process_memory_fraction`: the share of the capacity that may be reserved."
+        float, "`per_process_memory_fraction`: share of the capacity that may be reserved."
     ] = 1.0
-    max_split_size_mb: Annotated[int, "Blocks of this many MiB are never split; 0: all are."] = 0
-    max_non_split_rounding_mb: Annotated[
-        int, "How many MiB larger a block that is not split may be; 0: as the large segment."
+    max_split_size_mb: Annotated[
+        int, "Blocks of at least this many MiB are never split; 0: blocks of any size are split."
     ] = 0
-    large_segment_size_mb: Annotated[
-        int, "MiB taken from the device for requests of 1 to 10 MiB."
-    ] = 20
+    max_non_split_rounding_mb: Annotated[
+        int,
+        "Maximum MiB by which an unsplit block exceeds its request; 0: `large_segment_size_mb`.",
+    ] = 0
+    large_segment_size_mb: Annotated[int, "MiB of the segments for requests of 1 to 10 MiB."] = 20
     roundup_power2_divisions: Annotated[
-        str, "Steps between powers of two to which sizes are rounded, as `4` or `[64:8,256:4,>:1]`."
+        str,
+        "Number of steps between powers of two to which sizes are rounded, such as `4` or "
+        "`[64:8,256:4,>:1]`.",
     ] = ""
     garbage_collection_threshold: Annotated[
         float,
-        "Above this share of what may be reserved, old blocks go back before new ones are taken.",
+        "Share of the reservable bytes above which old blocks are returned before new "
+        "segments are reserved.",
     ] = 0.0
     expandable_segments: Annotated[
-        bool, "Map pages into one range of addresses instead of taking segments."
+        bool, "Map pages into one address range instead of reserving segments."
     ] = False
     expandable_segments_reserve: Annotated[
-        str, "The length of such a range: a share of `total`, as `0.5`, or GiB, as `40G`; else all."
+        str,
+        "Length of this address range: a share of `total` such as `0.5`, or GiB such as "
+        "`40G`; empty: the maximum.",
     ] = ""
     total: Annotated[
         int,
-        "Bytes of the whole device, by which fractions and ranges go; 0: as many as the capacity.",
+        "Bytes of the whole device, from which fractions and ranges are calculated; 0: the "
+        "capacity.",
     ] = 0
     settings: Annotated[
-        str, "The text of PYTORCH_ALLOC_CONF, which wins over the other parameters."
+        str, "Text of PYTORCH_ALLOC_CONF, which overrides the other parameters."
     ] = ""
 
     def __post_init__(self) -> None:

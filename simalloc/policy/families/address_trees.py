@@ -35,15 +35,15 @@ class AddressTrees(Splitting, HeapFamily):
     fit: TreeFit
     trees: Annotated[int, Count(1, 1024)] = 1
     interval: Annotated[
-        Unit, "The width of each tree's range of sizes; the last tree has all larger blocks too."
+        Unit, "Width of each tree's size range; the last tree also contains all larger blocks."
     ] = 64
     coalescing: Coalescing = Coalescing.NONE
     rebalance: Annotated[
-        Number, "After this many deallocations all trees are built anew, balanced; 0: never."
+        Number, "Number of frees after which all trees are rebuilt and balanced; 0: never."
     ] = 0
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     count_tail: Annotated[
-        bool, "With coalescing=all: whether the free block at the end counts towards a growth."
+        bool, "With coalescing=all: count the free block at the end of the heap towards a growth."
     ] = field(default=False, kw_only=True)
 
     @property

@@ -165,36 +165,33 @@ class HeapFamily(Family):
 
     capacity: Annotated[
         Amount,
-        "The bytes that the allocator can take from the system, unscaled; 0: any number. It refuses"
-        " a request that needs more.",
+        "Maximum bytes that the allocator takes from the system, unscaled; 0: no limit. A "
+        "request that needs more is refused.",
     ] = 0
-    mechanism: Annotated[
-        bool, "Whether blocks have the headers and tables of the allocator described."
-    ] = False
+    mechanism: Annotated[bool, "Model the headers and tables of the described allocator."] = False
     word: Annotated[
         int,
         Range(4, 8, 4),
-        "The bytes of a machine word, 4 or 8, which headers and tables are made of.",
+        "Bytes of a machine word, 4 or 8. Headers and tables consist of words.",
     ] = 4
     header: Annotated[Extra, "Bytes added in front of each request."] = 0
     footer: Annotated[Extra, "Bytes added behind each request."] = 0
     alignment: Annotated[Granule, "The size of a block is rounded up to a multiple of this."] = 1
     minimum: Annotated[Granule, "The smallest size of a block."] = 1
     quick: Annotated[
-        Amount, "Freed blocks of up to this size wait, as they are, for a request of the same size."
+        Amount, "Freed blocks of up to this size wait, unmerged, for a request of the same size."
     ] = 0
     cache: Annotated[
         int,
         Count(0, 1 << 31),
-        "Up to this many larger freed blocks wait too; one more, and all of them are coalesced.",
+        "Maximum number of larger freed blocks that also wait. When one more is freed, all "
+        "of them are coalesced.",
     ] = 0
     count_frees: Annotated[
         bool,
-        "Whether frees are counted: how many coalesce, and how many blocks their searches visit.",
+        "Count the frees that coalesce, and the blocks that their searches visit.",
     ] = False
-    memalign: Annotated[
-        bool, "Whether the alignment that a request of the trace asks for is served."
-    ] = False
+    memalign: Annotated[bool, "Serve the alignments that the trace's requests specify."] = False
 
     def __post_init__(self) -> None:
         family: Any = type(self)  # a class can be hashed, but not each of its instances

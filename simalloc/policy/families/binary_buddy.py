@@ -15,11 +15,11 @@ class BinaryBuddy(HeapFamily):
     family: ClassVar[str] = "binary buddy"
     reference: ClassVar[str] = "binary_buddy:BinaryBuddyHeap"
 
-    order: Annotated[Order, "Which free block of a size is taken."] = Order.FIFO
+    order: Annotated[Order, "Choice among the free blocks of a size."] = Order.FIFO
     growth: Annotated[
         int,
         PowerOfTwo(16, MAX_UNIT),
-        "The heap grows by it or, if larger, to the end of the block asked for.",
+        "Minimum growth of the heap; a larger block extends the heap to the block's end.",
     ] = 4096
 
     smallest: ClassVar[int] = 16

@@ -28,7 +28,8 @@ class BinnedFit(Splitting, HeapFamily):
     reference: ClassVar[str] = "binned_fit:BinnedFitHeap"
 
     last_remainder: Annotated[
-        LastRemainder, "Which requests are served first from the remainder of the latest split."
+        LastRemainder,
+        "Requests that the remainder of the latest split may serve before other blocks.",
     ] = LastRemainder.SMALL
     small: Annotated[Unit, "Requests below this many bytes are small."] = 504
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 4096

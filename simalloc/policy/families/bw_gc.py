@@ -17,20 +17,21 @@ class BwGc(HeapFamily):
     page: Annotated[
         int,
         PowerOfTwo(64, MAX_UNIT),
-        "Objects of up to half of it share pages of one size.",
+        "Page size. Objects of up to half a page share pages with objects of the same size.",
     ] = 4096
     roots: Annotated[
         Amount,
-        "The bytes of static data and stack that a collection looks through besides the heap.",
+        "Bytes of static data and stack that a collection scans in addition to the heap.",
     ] = 65536
     divisor: Annotated[
         Positive,
-        "A collection waits until as much was allocated as heap and roots have, divided by this.",
+        "A collection waits until the bytes allocated since the last one reach the bytes of "
+        "heap and roots, divided by this.",
     ] = 4
     increment: Annotated[
-        Positive, "The first growth, in pages; each is half as large again as the one before it."
+        Positive, "First growth, in pages. Each growth multiplies the next one by 1.5."
     ] = 16
-    most: Annotated[Positive, "The largest increment, in pages."] = 512
+    most: Annotated[Positive, "Maximum increment, in pages."] = 512
 
     @property
     def overhead(self) -> Overhead:

@@ -26,8 +26,8 @@ class Cartesian(HeapFamily):
     cuts: ClassVar[bool] = True
     is_slow: ClassVar[bool] = True
 
-    growth: Annotated[Unit, "The page: the heap grows by multiples of it."] = 4096
-    machine: Annotated[Machine, "The machine whose headers blocks have with a mechanism."] = (
+    growth: Annotated[Unit, "Page size; the heap grows by multiples of it."] = 4096
+    machine: Annotated[Machine, "Machine whose block headers are modelled with mechanism=on."] = (
         Machine.M68K
     )
 

@@ -15,10 +15,13 @@ class Csri(HeapFamily):
     reference: ClassVar[str] = "csri:CsriHeap"
 
     growth: Annotated[
-        Amount, "The heap grows by multiples of this, by more than the request; 0: of 1024 words."
+        Amount,
+        "The heap grows by multiples of this, and always by more than the request; 0: 1024 words.",
     ] = 0
     minimum_split: Annotated[
-        Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
+        Unit,
+        "A remainder smaller than this is not split off; with mechanism=on, the minimum is "
+        "four words.",
     ] = 1
 
     @property

@@ -17,16 +17,16 @@ class DoubleBuddy(HeapFamily):
     family: ClassVar[str] = "double buddy"
     reference: ClassVar[str] = "double_buddy:DoubleBuddyHeap"
 
-    order: Annotated[Order, "Which free block of a size is taken."] = Order.ADDRESS
+    order: Annotated[Order, "Choice among the free blocks of a size."] = Order.ADDRESS
     growth: Annotated[
         int,
         PowerOfTwo(16, MAX_UNIT),
-        "The system of sizes 2**N grows by it, or by the block if that is larger.",
+        "Growth of the system of sizes 2**N; a larger block extends it by its own size.",
     ] = 4096
     growth_3x: Annotated[
         int,
         PowerOfTwo(24, MAX_UNIT, 3),
-        "The same for the system of sizes 3 * 2**N.",
+        "Growth of the system of sizes 3 * 2**N; a larger block extends it by its own size.",
     ] = 6144
 
     smallest: ClassVar[int] = 16

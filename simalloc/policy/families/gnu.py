@@ -17,10 +17,11 @@ class Gnu(HeapFamily):
     page: Annotated[
         int,
         PowerOfTwo(64, MAX_UNIT),
-        "Requests of more than half of it take whole pages.",
+        "Page size; requests of more than half a page take whole pages.",
     ] = 4096
     returned: Annotated[
-        Unit, "A free run below the break is given back whole when it has this many bytes."
+        Unit,
+        "A free run that ends at the break is returned whole if it has at least this many bytes.",
     ] = 32768
 
     @property

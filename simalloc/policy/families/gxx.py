@@ -19,7 +19,7 @@ class Gxx(HeapFamily):
     preallocate: Annotated[
         int,
         Count(0, 64),
-        "How many more blocks are cut when a split is for the same size as the one before.",
+        "Maximum number of extra blocks that are cut if the previous split was for the same size.",
     ] = 5
 
     @property

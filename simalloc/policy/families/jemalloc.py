@@ -84,108 +84,125 @@ class Jemalloc(HeapFamily):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    version: Annotated[Version, "The release whose rules are used."] = Version.V5_3_1
+    version: Annotated[Version, "Release whose rules apply."] = Version.V5_3_1
     cores: Annotated[
-        int, Count(1, 1 << 12), "The processors that the number of arenas depends on."
+        int,
+        Count(1, 1 << 12),
+        "Number of processors, which determines the number of arenas with narenas=0.",
     ] = 8
     narenas: Annotated[
         int,
         Count(0, 1 << 12),
-        "How many arenas threads are spread over; 0: four a core, of a single core one.",
+        "Maximum number of arenas for threads; 0: four per core, or one on a single core.",
     ] = 0
     dirty_decay_ms: Annotated[
-        _Milliseconds, "Within this time freed pages are given back; 0: at once, -1: never."
+        _Milliseconds, "Time within which dirty pages are purged; 0: immediately, -1: never."
     ] = 10_000
     muzzy_decay_ms: Annotated[
-        _Milliseconds, "The same of pages that the system may take (MADV_FREE); 0: there are none."
+        _Milliseconds,
+        "Time within which muzzy pages (MADV_FREE) are purged; 0: pages never become muzzy.",
     ] = 0
-    tcache: Annotated[bool, "Whether threads have caches."] = True
+    tcache: Annotated[bool, "Give each thread a cache."] = True
     tcache_max: Annotated[
-        _Bytes, "The largest object that a thread's cache takes; of 5.3.1 at most 32 KiB."
+        _Bytes, "Maximum size of an object in a thread cache; 5.3.1 caches at most 32 KiB."
     ] = 32 * 1024
     lg_tcache_nslots_mul: Annotated[
         int,
         Count(-16, 16),
-        "A cache holds this power of two times the regions of a slab, of each small class.",
+        "Exponent N: for each small class, a thread cache holds 2**N times the regions of a slab.",
     ] = 1
-    tcache_nslots_small_min: Annotated[_Slots, "It holds at least this many, of a small class."] = (
-        20
-    )
-    tcache_nslots_small_max: Annotated[_Slots, "It holds at most this many, of a small class."] = (
-        200
-    )
-    tcache_nslots_large: Annotated[_Slots, "It holds this many objects of a large class."] = 20
+    tcache_nslots_small_min: Annotated[
+        _Slots, "Minimum capacity of a thread cache for each small class, in objects."
+    ] = 20
+    tcache_nslots_small_max: Annotated[
+        _Slots, "Maximum capacity of a thread cache for each small class, in objects."
+    ] = 200
+    tcache_nslots_large: Annotated[
+        _Slots, "Capacity of a thread cache for each large class, in objects."
+    ] = 20
     tcache_gc_incr_bytes: Annotated[
         int,
         Range(1, 1 << 46),
-        "After this many bytes allocated, or freed, some classes of the cache are collected.",
+        "Allocated bytes, or freed bytes, after which a thread collects some classes of its cache.",
     ] = 65536
     experimental_tcache_gc: Annotated[
-        bool, "Whether 5.3.1 collects by the clock and by distance; else as 5.3.0."
+        bool, "5.3.1: collect caches by the clock and by distance; off: by the rules of 5.3.0."
     ] = True
     tcache_ncached_max: Annotated[
         str,
-        "So many objects a cache of 5.3.1 holds of each class between two sizes, 0 for none, as "
-        "in '1-64:200|8192-32768:0'; empty: as above.",
+        "5.3.1: objects per class that a thread cache holds, for the classes between two "
+        "sizes, such as '1-64:200|8192-32768:0' (0: not cached). Other classes follow the "
+        "tcache_nslots parameters.",
     ] = ""
     oversize_threshold: Annotated[
-        _Bytes, "Requests this large are served by an arena of their own; below 16,384: none are."
+        _Bytes,
+        "Requests of at least this size are served by a separate arena; below 16,384: no "
+        "request is.",
     ] = 8 << 20
     lg_extent_max_active_fit: Annotated[
         int,
         Count(0, 63),
-        "Dirty extents more than this power of two times larger than the request are not cut.",
+        "Exponent N: a dirty extent larger than 2**N times the request is not split.",
     ] = 6
     slab_sizes: Annotated[
         str,
-        "So many pages a slab has of each class between two sizes, as in '1-4096:17|100-200:1'; "
-        "empty: the fewest without a rest.",
+        "Pages of a slab for the classes between two sizes, such as '1-4096:17|100-200:1'. "
+        "In other classes, a slab has the minimum number of pages without a remainder.",
     ] = ""
-    retain: Annotated[bool, "Whether addresses once mapped are kept for use again."] = True
+    retain: Annotated[bool, "Keep the addresses of purged pages for reuse; off: unmap them."] = True
     background_thread: Annotated[
-        bool, "Whether threads of jemalloc's own give pages back when it is time."
+        bool, "Purge pages in background threads of jemalloc when their time has passed."
     ] = False
     disable_large_size_classes: Annotated[
         bool,
-        "Whether large objects of 5.3.1 are multiples of a page; else of the classes of 5.3.0.",
+        "5.3.1: round large objects to multiples of a page; off: to the classes of 5.3.0.",
     ] = True
     calloc_madvise_threshold: Annotated[
-        _Bytes, "5.3.1 clears by writing what is smaller, and by giving its pages back what is not."
+        _Bytes,
+        "5.3.1: calloc clears extents below this size by writing, and larger extents by purging.",
     ] = 8 << 20
     cache_oblivious: Annotated[
         bool,
-        "With mechanism: large objects have a page more and begin at a random place in the first.",
+        "With mechanism=on: large objects have an extra page and begin at a random offset in "
+        "their first page.",
     ] = True
     tick: Annotated[
         int,
         Duration(0, 1 << 50, unit="ns"),
-        "Nanoseconds that the clock goes an event; 0: as the trace says.",
+        "Nanoseconds by which the clock advances per event; 0: the clock uses the times of "
+        "the trace.",
     ] = 0
     cxx_pool: Annotated[
         bool,
-        "Whether the C++ library, which Debian's is linked to, allocates its 72,704 bytes first.",
+        "Begin with the allocation of 72,704 bytes by the C++ library, to which Debian's "
+        "jemalloc is linked.",
     ] = False
     stats: Annotated[
         bool,
-        "Whether the program asks for statistics (mallctl), which makes a table for each arena "
-        "that there may be.",
+        "The program reads statistics (mallctl), which allocates a table for each possible arena.",
     ] = False
     started_threads: Annotated[
         int,
         Count(-1, 1 << 20),
-        "Threads that are started before the first event, for each of which the C library "
-        "allocates 288 bytes; -1: the trace's.",
+        "Number of threads started before the first event; -1: the trace's threads. The C "
+        "library allocates 288 bytes for each of these threads.",
     ] = -1
     seed: Annotated[
         int,
         Count(0, (1 << 64) - 1),
-        "Where random numbers of threads begin; 0: as in the recordings of the tests.",
+        "Seed of the threads' random numbers; 0: the seed in the recordings of the tests.",
     ] = 0
     dirty_seed: Annotated[
-        int, Count(0, (1 << 64) - 1), "Where those of the dirty pages' decay begin; 0: the same."
+        int,
+        Count(0, (1 << 64) - 1),
+        "Seed of the random numbers for the decay of dirty pages; 0: the seed in the "
+        "recordings of the tests.",
     ] = 0
     muzzy_seed: Annotated[
-        int, Count(0, (1 << 64) - 1), "Where those of the muzzy pages' decay begin; 0: the same."
+        int,
+        Count(0, (1 << 64) - 1),
+        "Seed of the random numbers for the decay of muzzy pages; 0: the seed in the "
+        "recordings of the tests.",
     ] = 0
 
     def __post_init__(self) -> None:

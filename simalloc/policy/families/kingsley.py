@@ -24,7 +24,7 @@ class Kingsley(HeapFamily):
     family: ClassVar[str] = "kingsley"
     reference: ClassVar[str] = "kingsley:KingsleyHeap"
 
-    variant: Annotated[Variant, "The release whose rules are used."] = Variant.BSD_4_2
+    variant: Annotated[Variant, "Release whose rules apply."] = Variant.BSD_4_2
 
     smallest: ClassVar[int] = 8
     page: ClassVar[int] = 4096

@@ -15,12 +15,13 @@ class Lea(HeapFamily):
     reference: ClassVar[str] = "lea:LeaHeap"
     cuts: ClassVar[bool] = True
 
-    growth: Annotated[Unit, "The page: what the break rises and falls by multiples of."] = 4096
+    growth: Annotated[Unit, "Page size; the break rises and falls by multiples of it."] = 4096
     trim: Annotated[
-        Amount, "The break is lowered when the top has this many bytes after a free; 0: never."
+        Amount,
+        "The break is lowered if the top has at least this many bytes after a free; 0: never.",
     ] = 128 * 1024
     map_from: Annotated[
-        Amount, "Requests this large may get a segment of their own; 0: none does."
+        Amount, "Requests of at least this size may get a separate segment; 0: no request does."
     ] = 128 * 1024
 
     @property

@@ -82,98 +82,112 @@ class Mimalloc(HeapFamily):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    version: Annotated[MimallocVersion, "The release whose rules are used."] = (
-        MimallocVersion.V3_6_0
-    )
+    version: Annotated[MimallocVersion, "Release whose rules apply."] = MimallocVersion.V3_6_0
     tick: Annotated[
         int,
         Duration(0, 10**9, unit="ns"),
-        "Nanoseconds that the clock advances with each call; 0: the times of the trace are taken.",
+        "Nanoseconds by which the clock advances per call; 0: the clock uses the times of "
+        "the trace.",
     ] = 0
 
     base: Annotated[
         int,
         Range(0, 1 << 46, 256 * _MIB),
-        "Where the first arena of the real process lies, which offsets in pages depend on.",
+        "Address of the first arena in the real process, on which offsets in pages depend.",
     ] = 3 << 40
     hint_delta: Annotated[
         int,
         Range(0, 255 * _MIB),
-        "How far below `base` the first hint to the system was; it moves later mappings.",
+        "Distance in bytes of the first hint to the system below `base`; it affects the "
+        "addresses of later mappings.",
     ] = 128 * _MIB
     purge_delay: Annotated[
         Milliseconds,
-        "How long free slices wait before they are given back, times `arena_purge_mult`.",
+        "Time, before multiplication by `arena_purge_mult`, after which free slices are purged.",
     ] = 1000
-    arena_purge_mult: Annotated[int, Count(0, 1 << 20), "See `purge_delay`."] = 4
+    arena_purge_mult: Annotated[
+        int, Count(0, 1 << 20), "Factor by which `purge_delay` is multiplied."
+    ] = 4
     purge_decommits: Annotated[
         bool,
-        "Whether what is purged is not resident any more; off: not before the system needs it.",
+        "Purging makes memory non-resident immediately; off: only when the system needs memory.",
     ] = True
     arena_reserve: Annotated[
-        int, Range(_CHUNK, 512 * _CHUNK, _CHUNK), "The size of the first arenas."
+        int, Range(_CHUNK, 512 * _CHUNK, _CHUNK), "Size of each of the first arenas."
     ] = 1024 * _MIB
-    arena_eager_commit: Annotated[
-        bool, "Whether arenas are committed, and made of huge pages, from the start."
-    ] = True
+    arena_eager_commit: Annotated[bool, "Commit arenas, with huge pages, from the start."] = True
     arena_purge_min_size: Annotated[
         int,
         Range(0, _CHUNK, _SLICE),
-        "The unit that is purged; 0: a huge page if `allow_thp` is 2, else a slice.",
+        "Unit of purging; 0: a huge page if `allow_thp` is 2, else a slice.",
     ] = 0
     arena_purge_immediate_size: Annotated[
-        Amount, "Pages of this size are purged when they are freed."
+        Amount, "Pages of at least this size are purged when they are freed."
     ] = 32 * _MIB
     allow_thp: Annotated[
         int,
         Count(0, 2),
-        "Whether arenas ask for huge pages (0: no), and purge in units of them (2).",
+        "0: no huge pages; 1: arenas request huge pages; 2: arenas also purge in units of "
+        "huge pages.",
     ] = 2
     page_reclaim_on_free: Annotated[
-        ReclaimOnFree, "When a free makes a page without an owner the thread's."
+        ReclaimOnFree,
+        "Condition on which a free in an abandoned page makes the thread the page's owner: "
+        "-1: never; 0: if the thread owned it last; 1: also if more than a quarter of it is "
+        "free.",
     ] = ReclaimOnFree.ANY
     page_full_retain: Annotated[
-        Number, "How many full pages of up to 10 KiB blocks a search leaves to their owner."
+        Number,
+        "Number of full pages with blocks of up to 10 KiB that a search leaves to their owner.",
     ] = 2
     page_max_candidates: Annotated[
-        Number, "How many pages a search looks at once it has found one with room."
+        Number,
+        "Number of further pages that a search examines after the first page with a free block.",
     ] = 4
     page_max_reclaim: Annotated[
-        Number, "A thread takes its own page back if it has at most this many of that size."
+        Number,
+        "A thread reclaims a page that it owned before if it has at most this many pages of "
+        "that size.",
     ] = 1 << 40
     page_cross_thread_max_reclaim: Annotated[
-        Number, "A thread takes another's page over if it has at most this many of that size."
+        Number,
+        "A thread reclaims a page of another thread if it has at most this many pages of "
+        "that size.",
     ] = 32
     generic_collect: Annotated[
-        Number, "A thread collects and purges after this many mallocs beyond the fast path."
+        Number,
+        "Number of generic requests, outside the fast path, after which a thread collects "
+        "and purges.",
     ] = 10000
-    disallow_arena_alloc: Annotated[bool, "Whether each page is mapped by itself."] = False
+    disallow_arena_alloc: Annotated[bool, "Map each page separately instead of in an arena."] = (
+        False
+    )
 
     decommit_delay: Annotated[
-        Milliseconds, "2.0.9: how long free slices wait before they are decommitted."
+        Milliseconds, "2.0.9: time after which free slices are decommitted."
     ] = 25
     decommit_extend_delay: Annotated[
-        Milliseconds, "2.0.9: what each further free span adds to that."
+        Milliseconds, "2.0.9: time that each further free span adds to `decommit_delay`."
     ] = 1
     segment_decommit_delay: Annotated[
-        Milliseconds, "2.0.9: after how long a segment without pages may be decommitted."
+        Milliseconds, "2.0.9: time after which a segment without pages may be decommitted."
     ] = 500
-    allow_decommit: Annotated[bool, "2.0.9: whether anything is decommitted at all."] = True
-    eager_commit: Annotated[bool, "2.0.9: whether new segments are committed from the start."] = (
-        True
-    )
+    allow_decommit: Annotated[bool, "2.0.9: decommit free memory."] = True
+    eager_commit: Annotated[bool, "2.0.9: commit new segments from the start."] = True
     eager_commit_delay: Annotated[
         Number,
-        "2.0.9: nor this many first segments of each thread, if there are several threads.",
+        "2.0.9: number of first segments of each thread that are not committed from the "
+        "start if there are several threads.",
     ] = 1
     page_reset: Annotated[
         bool,
-        "2.0.9: whether the system may take the pages of freed spans; until then they stay.",
+        "2.0.9: offer the pages of freed spans to the system (MADV_FREE). The model keeps "
+        "these pages resident.",
     ] = False
     reserve_os_memory: Annotated[
         int,
         Range(0, 64 * _CHUNK, _CHUNK),
-        "2.0.9: what is mapped and committed at the start; segments come from there first.",
+        "2.0.9: bytes that are mapped and committed at the start. Segments use these bytes first.",
     ] = 0
 
     def __post_init__(self) -> None:

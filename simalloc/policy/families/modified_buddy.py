@@ -14,11 +14,11 @@ class ModifiedBuddy(HeapFamily):
     family: ClassVar[str] = "modified binary buddy"
     reference: ClassVar[str] = "modified_buddy:ModifiedBuddyHeap"
 
-    order: Annotated[Order, "Which free block of a size is taken."] = Order.LIFO
+    order: Annotated[Order, "Choice among the free blocks of a size."] = Order.LIFO
     growth: Annotated[
         int,
         PowerOfTwo(16, MAX_UNIT),
-        "The heap grows by it or, if larger, by the block asked for.",
+        "Minimum growth of the heap; a larger block extends the heap by its own size.",
     ] = 16
 
     smallest: ClassVar[int] = 16

@@ -20,10 +20,10 @@ class Musl(HeapFamily):
     writes_objects: ClassVar[bool] = True
 
     bounce: Annotated[
-        bool, "Whether a group that was unmapped and mapped again too often is kept."
+        bool, "Keep a group of a class whose groups were unmapped and mapped again too often."
     ] = True
     madv_free: Annotated[
-        bool, "Whether free pages inside slots are offered to the system, as up to 1.2.3."
+        bool, "Offer free pages inside slots to the system, as musl up to 1.2.3 does."
     ] = True
 
     @property

@@ -30,14 +30,17 @@ class Phk(HeapFamily):
     page: Annotated[
         int,
         PowerOfTwo(1024, MAX_UNIT),
-        "Requests of more than half of it take whole pages.",
+        "Page size; requests of more than half a page take whole pages.",
     ] = 4096
     keep: Annotated[
-        Unit, "A larger free run below the break is cut to this: whole pages, one at least."
+        Unit,
+        "Maximum bytes of the free run that ends at the break: a multiple of the page size. "
+        "The break falls if the run is larger.",
     ] = 65536
     chunk_pages: Annotated[
         PageOrder,
-        "The order of the pages with free chunks; `almost` is the original's, with its slip.",
+        "Order of the pages with free chunks; `almost` reproduces the original's order, with "
+        "its error.",
     ] = PageOrder.ALMOST
 
     smallest: ClassVar[int] = 16

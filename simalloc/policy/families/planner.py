@@ -28,4 +28,4 @@ class Planner(Offline):
     family: ClassVar[str] = "planner"
     in_all: ClassVar[bool] = False
 
-    rule: Annotated[PlannerRule, "The planner whose rule is applied."]
+    rule: Annotated[PlannerRule, "Planner whose rule applies."]

@@ -53,55 +53,63 @@ class Ptmalloc(HeapFamily):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
     writes_itself: ClassVar[bool] = True
 
-    version: Annotated[GlibcVersion, "The release of glibc."] = GlibcVersion.GLIBC_2_44
+    version: Annotated[GlibcVersion, "Release of glibc."] = GlibcVersion.GLIBC_2_44
     arena_max: Annotated[
         int,
         Count(0, 1 << 16),
-        "The most arenas there are, the main one included; 0: as `arena_test` and `cores` say.",
+        "Maximum number of arenas, including the main arena; 0: determined by `arena_test` "
+        "and `cores`.",
     ] = 0
     arena_test: Annotated[
         int,
         Count(1, 1 << 16),
-        "Up to this many arenas are made without a look at the number of cores.",
+        "Number of arenas that are created regardless of the number of cores.",
     ] = 8
-    cores: Annotated[int, Count(1, 1 << 13), "The processors that are online."] = 8
+    cores: Annotated[int, Count(1, 1 << 13), "Number of processors that are online."] = 8
     tcache_count: Annotated[
         int | Auto,
         CountOrAuto(0, 65535),
-        "Blocks in each list of a thread's cache; auto: 7, from version 2.43 on 16.",
+        "Maximum number of blocks in each list of a thread cache; auto: 7, or 16 from "
+        "version 2.43 on.",
     ] = Auto.AUTO
     tcache_max: Annotated[
         int | Auto,
         RangeOrAuto(0, 4194280),
-        "The largest request that a thread's cache serves; auto, and before 2.43 the most: 1032.",
+        "Maximum size of a request that a thread cache serves; auto: 1032, which is the "
+        "maximum before 2.43.",
     ] = Auto.AUTO
     mxfast: Annotated[
         int | Auto,
         RangeOrAuto(0, 160),
-        "The largest request that is kept in a fast list (none from 2.43 on); auto: 16 words.",
+        "Maximum size of a request whose block is kept in a fast list; auto: 16 words. From "
+        "2.43 on, there are no fast lists.",
     ] = Auto.AUTO
     top_pad: Annotated[
         Tunable,
-        "What a growth of the main arena brings beyond the request, and trimming leaves; 128K.",
+        "Bytes that a growth of the main arena adds to the request, and that trimming keeps; "
+        "auto: 128K.",
     ] = Auto.AUTO
     trim_threshold: Annotated[
-        Tunable, "A top of this size is trimmed; auto: 128K, and it rises with `mmap_threshold`."
+        Tunable, "A top of at least this size is trimmed; auto: 128K, rising with `mmap_threshold`."
     ] = Auto.AUTO
     mmap_threshold: Annotated[
         Tunable,
-        "Requests this large are mapped; auto: 128K, and it rises when a mapped block is freed.",
+        "Requests of at least this size are mapped; auto: 128K, rising when a mapped block "
+        "is freed.",
     ] = Auto.AUTO
     mmap_max: Annotated[
-        int | Auto, CountOrAuto(0, 1 << 40), "The most mapped blocks at a time; auto: 65536."
+        int | Auto,
+        CountOrAuto(0, 1 << 40),
+        "Maximum number of simultaneously mapped blocks; auto: 65536.",
     ] = Auto.AUTO
     thread_blocks: Annotated[
         ThreadBlocks,
-        "Whether the main thread first allocates a block for each other thread, as creating them "
-        "does; auto: if the trace has threads, and not from a recorder that has recorded these "
+        "Begin with the block that the main thread allocates when it creates each other "
+        "thread. auto: on if the trace has threads, unless its recorder has recorded these "
         "blocks.",
     ] = ThreadBlocks.AUTO
     growth: Annotated[
-        int, Range(1, HEAP), "The page: memory is asked for and given back by multiples of it."
+        int, Range(1, HEAP), "Page size; memory is requested and returned in multiples of it."
     ] = 4096
 
     @property

@@ -36,18 +36,23 @@ class Pymalloc(HeapFamily):
     only_scale: ClassVar[int] = 1
     writes_itself: ClassVar[bool] = True
 
-    version: Annotated[PythonVersion, "The release whose rules are used."] = PythonVersion.V3_11
-    below: Annotated[str, "The policy that serves what pymalloc does not."] = "ptmalloc"
+    version: Annotated[PythonVersion, "Release whose rules apply."] = PythonVersion.V3_11
+    below: Annotated[str, "Policy that serves the requests that pymalloc does not serve."] = (
+        "ptmalloc"
+    )
     arena_skew: Annotated[
         int,
         Range(0, 12288, 4096),
-        "So many bytes behind a multiple of 16 KiB each arena begins, which costs a pool.",
+        "Distance in bytes of each arena's start above a multiple of 16 KiB. A distance "
+        "above 0 wastes one pool per arena.",
     ] = 0
     discard_pools: Annotated[
-        bool, "Whether the pages of pools without used blocks go back, which no CPython does."
+        bool, "Purge the pages of pools without used blocks, which no CPython does."
     ] = False
     zero_as_one: Annotated[
-        bool, "Whether requests of 1 byte are of none, as in recordings with PYTHONMALLOC=malloc."
+        bool,
+        "Treat requests of 1 byte as requests of 0 bytes, because recordings with "
+        "PYTHONMALLOC=malloc contain 1 for 0.",
     ] = False
 
     def __post_init__(self) -> None:

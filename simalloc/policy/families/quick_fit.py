@@ -15,7 +15,7 @@ class QuickFit(Gxx):
     reference: ClassVar[str] = "quick_fit:QuickFitHeap"
 
     small: Annotated[int, Range(1, 1 << 15), "Requests of up to this many bytes take cells."] = 32
-    area: Annotated[Unit, "The bytes asked of G++ to cut cells from."] = 4096
+    area: Annotated[Unit, "Bytes of the area that is requested from G++ and cut into cells."] = 4096
 
     @property
     def overhead(self) -> Overhead:

@@ -39,38 +39,45 @@ class Scudo(HeapFamily):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread", "time")
     writes_itself: ClassVar[bool] = True
 
-    config: Annotated[Config, "Which configuration is meant."] = Config.DEFAULT
+    config: Annotated[Config, "Configuration of Scudo."] = Config.DEFAULT
     seed: Annotated[
         int,
         Count(0, (1 << 32) - 1),
-        "What all random numbers come from; a process draws it at its start.",
+        "Seed of all random numbers. A real process draws it at its start.",
     ] = 1
     release_to_os_interval_ms: Annotated[
         int,
         Duration(-1, 1 << 31, unit="ms"),
-        "Pages go back this many milliseconds after the last ones, or at once; -1: never.",
+        "Minimum time between two releases of free pages to the system; 0: no minimum; -1: "
+        "pages are never released.",
     ] = 5000
-    cache_count_max: Annotated[int, Count(0, 256), "How many freed mappings are cached."] = 32
+    cache_count_max: Annotated[
+        int, Count(0, 256), "Maximum number of freed mappings that are cached."
+    ] = 32
     cache_size_max: Annotated[
         int,
         Range(-1, 1 << 50),
-        "The largest mapping that is cached; -1: 512 KiB, or 2 MiB under Android.",
+        "Maximum size of a cached mapping; -1: 512 KiB, or 2 MiB under Android.",
     ] = -1
     tsds_count_max: Annotated[
-        int, Count(1, 8), "How many local caches the threads share under Android."
+        int, Count(1, 8), "Number of local caches that the threads share under Android."
     ] = 2
     quarantine_size_kb: Annotated[
-        Number, "How much freed memory waits in all before it is used again."
+        Number, "Maximum KiB of freed memory in the global quarantine."
     ] = 0
     thread_local_quarantine_size_kb: Annotated[
-        Number, "How much of it a thread keeps for itself; 0: none waits."
+        Number, "Maximum KiB of freed memory in the quarantine of a local cache; 0: no quarantine."
     ] = 0
-    quarantine_max_chunk_size: Annotated[Amount, "Larger blocks do not wait."] = 0
-    purge: Annotated[Purge, "What `e` in a trace stands for."] = Purge.PURGE
+    quarantine_max_chunk_size: Annotated[
+        Amount, "Maximum requested size of a block that enters the quarantine."
+    ] = 0
+    purge: Annotated[
+        Purge, "Call that an event `e` of the trace represents: M_PURGE, or M_PURGE_ALL for `all`."
+    ] = Purge.PURGE
     tick: Annotated[
         int,
         Duration(0, MAX_UNIT, unit="ns"),
-        "Nanoseconds that pass with every event, besides what the trace's clock says.",
+        "Nanoseconds added to the clock per event, in addition to the trace's times.",
     ] = 0
 
     @property

@@ -45,13 +45,15 @@ class SegregatedFit(Splitting, HeapFamily):
     order: ListOrder = ListOrder.LIFO
     spacing: Spacing = Spacing.EQUAL
     classes: Annotated[
-        int, Count(1, 1024), "How many classes there are; `spacing=lea` has its own number."
+        int, Count(1, 1024), "Number of classes; with `spacing=lea` the number is fixed."
     ] = 1
-    interval: Annotated[Unit, "The width of each class; the last has all larger blocks too."] = 64
+    interval: Annotated[
+        Unit, "Width of each class; the last class also contains all larger blocks."
+    ] = 64
     coalescing: Coalescing = Coalescing.NONE
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     count_tail: Annotated[
-        bool, "With coalescing=all: whether the free block at the end counts towards a growth."
+        bool, "With coalescing=all: count the free block at the end of the heap towards a growth."
     ] = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -15,12 +15,17 @@ class SegregatedStorage(HeapFamily):
     family: ClassVar[str] = "segregated storage"
     reference: ClassVar[str] = "segregated_storage:SegregatedStorageHeap"
 
-    series: Annotated[Series, "The sizes of blocks."]
+    series: Annotated[Series, "Series of the block sizes."]
     growth: Annotated[
         Unit,
-        "What is cut into blocks when a list of sizes 2**N is empty; a larger block comes alone.",
+        "Growth that is cut into blocks when a list of a size 2**N is empty. A larger block "
+        "is allocated alone.",
     ] = 4096
-    growth_3x: Annotated[Unit, "The same for the sizes three times a power of two."] = 6144
+    growth_3x: Annotated[
+        Unit,
+        "Growth that is cut into blocks when a list of a size 3 * 2**N is empty. A larger "
+        "block is allocated alone.",
+    ] = 6144
 
     smallest: ClassVar[int] = 16
 

@@ -14,13 +14,13 @@ class SequentialFit(Splitting, HeapFamily):
     family: ClassVar[str] = "sequential fit"
     reference: ClassVar[str] = "sequential_fit:SequentialFitHeap"
 
-    fit: Annotated[Fit, "Which of the blocks that are large enough is taken."]
-    order: Annotated[Order, "How the list is ordered: newest first, oldest first, or by address."]
+    fit: Annotated[Fit, "Choice among the free blocks that are large enough."]
+    order: Annotated[Order, "Order of the free list: newest first, oldest first, or by address."]
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 4096
     coalescing: Annotated[
         CoalescingTime,
-        "When adjacent free blocks merge: at every free, when no free block is large enough, or"
-        " never.",
+        "Time at which adjacent free blocks merge: at every free, when no free block is "
+        "large enough, or never.",
     ] = CoalescingTime.IMMEDIATE
 
     @property

@@ -15,8 +15,10 @@ class Solaris(HeapFamily):
     family: ClassVar[str] = "solaris"
     reference: ClassVar[str] = "solaris:SolarisHeap"
 
-    growth: Annotated[Amount, "The heap grows by multiples of this; 0: of 2048 words."] = 0
-    ring: Annotated[int, Count(1, 4096), "How many freed blocks wait for the next malloc."] = 32
+    growth: Annotated[Amount, "The heap grows by multiples of this; 0: 2048 words."] = 0
+    ring: Annotated[
+        int, Count(1, 4096), "Maximum number of freed blocks that wait in the ring."
+    ] = 32
 
     @property
     def overhead(self) -> Overhead:

@@ -15,10 +15,12 @@ class Solaris3x(HeapFamily):
     family: ClassVar[str] = "solaris-3x"
     reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"
 
-    cells: Annotated[Positive, "How many cells a holding block has."] = 100
+    cells: Annotated[Positive, "Number of cells in a holding block."] = 100
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 2048
     minimum_split: Annotated[
-        Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
+        Unit,
+        "A remainder smaller than this is not split off; with mechanism=on, the minimum is "
+        "four words.",
     ] = 1
 
     @property

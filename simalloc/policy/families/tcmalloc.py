@@ -25,37 +25,38 @@ class Tcmalloc(HeapFamily):
     columns: ClassVar[tuple[str, ...]] = ("alignment", "thread")
     writes_itself: ClassVar[bool] = True
 
-    version: Annotated[TcmallocVersion, "The release of gperftools."] = TcmallocVersion.V2_18
+    version: Annotated[TcmallocVersion, "Release of gperftools."] = TcmallocVersion.V2_18
     page: Annotated[
         int,
         PowerOfTwo(4096, 256 * 1024),
-        "Chosen when the library is built; spans are whole pages.",
+        "Page size, a choice of the library's build. Spans consist of whole pages.",
     ] = 8192
     release_rate: Annotated[
         float,
-        "How fast free pages go back to the system: after each, 1000 others divided by this "
-        "are freed first; 0: never; at most six decimals.",
+        "After a return of n free pages to the system, n * 1000 / release_rate pages are "
+        "freed before the next return; 0: pages are never returned. At most six decimals.",
     ] = 1.0
     aggressive_decommit: Annotated[
-        bool, "Whether each span goes back to the system as soon as it is free."
+        bool, "Return each span to the system as soon as it is free."
     ] = False
     max_total_thread_cache_bytes: Annotated[
-        Amount, "What all threads' caches may hold together; 512K at the least, 1G at the most."
+        Amount, "Maximum total bytes in all thread caches, limited to the range from 512K to 1G."
     ] = 32 << 20
     transfer_num_obj: Annotated[
         int,
         Count(2, 128),
-        "At most this many blocks move at once between a thread's cache and the shared lists.",
+        "Maximum number of blocks that move at once between a thread cache and the central lists.",
     ] = 32
     heap_limit_mb: Annotated[
         int,
         Count(0, 1 << 24),
-        "The MiB that may be got from the system and not given back; 0: any number.",
+        "Maximum MiB taken from the system, less the returned MiB; 0: no limit.",
     ] = 0
     heap_start: Annotated[
         int,
         Range(0, 1 << 47, 4096),
-        "Where the program's break begins; only alignments of more than a page look at it.",
+        "Address at which the program's break begins. It affects only alignments of more "
+        "than a page.",
     ] = 0x55555555A000
 
     def __post_init__(self) -> None:

@@ -17,13 +17,18 @@ class Tlsf(HeapFamily):
     reference: ClassVar[str] = "tlsf:TlsfHeap"
 
     growth: Annotated[
-        Unit, "The heap grows by multiples of this, less the free block that ends at the break."
+        Unit,
+        "The heap grows by multiples of this. A free block that ends at the break counts "
+        "towards the growth.",
     ] = 1
     minimum_split: Annotated[
-        Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
+        Unit,
+        "A remainder smaller than this is not split off; with mechanism=on, the minimum is "
+        "four words.",
     ] = 1
     pool2: Annotated[
-        Amount, "The bytes of a second pool, beside one of `capacity`; 0: there is none."
+        Amount,
+        "Bytes of a second pool, in addition to the pool of `capacity` bytes; 0: no second pool.",
     ] = 0
 
     def __post_init__(self) -> None:

@@ -17,7 +17,9 @@ class Vmalloc(HeapFamily):
 
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 32768
     page: Annotated[
-        Unit, "When a block this large is freed behind a free one, all that waits is reclaimed."
+        Unit,
+        "If a block of at least this size is freed behind a free block, all waiting blocks "
+        "are reclaimed.",
     ] = 8192
 
     @property

@@ -15,9 +15,10 @@ class Splitting:
     minimum_split: Annotated[Unit, "A remainder smaller than this is not split off."] = 1
     count_tail: Annotated[
         bool,
-        "Whether the free block at the end of the heap counts towards what a growth has to bring.",
+        "Count the free block at the end of the heap towards a growth.",
     ] = True
     trim: Annotated[
-        Amount, "The break is lowered when the free block below it has this many bytes; 0: never."
+        Amount,
+        "The break is lowered if the free block below it has at least this many bytes; 0: never.",
     ] = 0
-    trim_keep: Annotated[Amount, "How many bytes of that block stay."] = 0
+    trim_keep: Annotated[Amount, "Bytes of the free block below the break that `trim` keeps."] = 0

@@ -16,7 +16,7 @@ class AvrLibc(Pool):
     family: ClassVar[str] = "avr libc"
 
     word: Annotated[
-        int, PowerOfTwo(2, 4), "The bytes of a size_t: 2 on AVR; 4 compares with other boards."
+        int, PowerOfTwo(2, 4), "Bytes of a size_t: 2 on AVR, or 4 for comparison with other boards."
     ] = 2
 
     @property

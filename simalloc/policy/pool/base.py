@@ -16,12 +16,10 @@ AMPLE: Final = 1 << 30
 NO_FIGURE: Final = -1
 """The core's value for a figure that does not exist."""
 
-Word = Annotated[
-    int, Range(4, 8, 4), "The bytes of a machine word, 4 or 8, which headers are made of."
-]
+Word = Annotated[int, Range(4, 8, 4), "Bytes of a machine word, 4 or 8. Headers consist of words."]
 
 Start = Annotated[
-    int, Range(0, 65535), "Distance in bytes of the memory from a multiple of 64 KiB below it."
+    int, Range(0, 65535), "Distance in bytes of the memory's start above a multiple of 64 KiB."
 ]
 
 
@@ -44,7 +42,7 @@ class Pool(Family):
     capacity: Annotated[
         int,
         Range(0, MAX_UNIT),
-        "Bytes of the pool, with the allocator's own tables; 0: a gibibyte.",
+        "Bytes of the pool, including the allocator's own tables; 0: 1 GiB.",
     ] = 0
 
     def __post_init__(self) -> None:

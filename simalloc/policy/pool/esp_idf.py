@@ -32,10 +32,10 @@ class EspIdf(Pool):
     family: ClassVar[str] = "esp idf"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
 
-    word: Annotated[int, Range(4, 4), "The bytes of a machine word: 4."] = 4
-    release: Annotated[Release, "The rules of ESP-IDF 5.4 to 6.1 (55), or of 5.1 to 5.3 (53)."] = (
-        Release.R55
-    )
+    word: Annotated[int, Range(4, 4), "Bytes of a machine word, always 4."] = 4
+    release: Annotated[
+        Release, "Release: 55 for ESP-IDF 5.4 to 6.1, 53 for ESP-IDF 5.1 to 5.3."
+    ] = Release.R55
 
     @property
     def grain(self) -> int:

@@ -27,7 +27,7 @@ class FreeRtos(Pool):
         "portBYTE_ALIGNMENT: 8 on Cortex-M, 16 on RISC-V and AArch64.",
     ] = 8
     skew: Annotated[
-        int, Range(0, 31), "How far behind a multiple of `align` the memory begins."
+        int, Range(0, 31), "Distance in bytes of the memory's start above a multiple of `align`."
     ] = 0
 
     @property
@@ -93,7 +93,9 @@ class Heap4(FreeRtos):
 
     family: ClassVar[str] = "freertos heap 4"
     protector: Annotated[
-        bool, "configENABLE_HEAP_PROTECTOR: pointers in free blocks are encoded; nothing moves."
+        bool,
+        "configENABLE_HEAP_PROTECTOR: pointers in free blocks are encoded. Placement does "
+        "not change.",
     ] = False
 
     @property
@@ -127,8 +129,8 @@ class Heap5(Heap4):
 
     regions: Annotated[
         str,
-        "The regions as OFFSET+SIZE+OFFSET+SIZE..., in ascending order; a SIZE of N is `capacity`, "
-        "or without one all up to the next region.",
+        "Regions as OFFSET+SIZE+OFFSET+SIZE..., in ascending order. A SIZE of N means "
+        "`capacity`; without a capacity, the region extends to the next one.",
     ] = "0+N"
 
     @property

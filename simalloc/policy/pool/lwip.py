@@ -28,12 +28,14 @@ class Lwip(Pool):
     family: ClassVar[str] = "lwip"
 
     word: Word = 4
-    align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT; boards have 4."] = 1
+    align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT; boards use 4."] = 1
     start: Annotated[
-        int, Range(0, 63), "How far behind a multiple of `align` the memory begins."
+        int, Range(0, 63), "Distance in bytes of the memory's start above a multiple of `align`."
     ] = 0
     idx: Annotated[
-        Index, "The bits of mem_size_t: 16 or 32, or auto: 16 if `capacity` is at most 64000."
+        Index,
+        "Bits of mem_size_t: 16, 32 or auto. auto means 16 if `capacity` is at most 64000, "
+        "else 32.",
     ] = Index.AUTO
 
     @property

@@ -33,8 +33,8 @@ class MicroPython(Pool):
     word: Word = 4
     tables: Annotated[
         Tables,
-        "fin: MICROPY_ENABLE_FINALISER, as most boards have it; plain: without; weak: with that "
-        "and MICROPY_PY_WEAKREF.",
+        "fin: with MICROPY_ENABLE_FINALISER, as on most boards; plain: without it; weak: "
+        "with it and MICROPY_PY_WEAKREF.",
     ] = Tables.FINALISER
     start: Start = 0
 

@@ -18,10 +18,10 @@ class Newlib(Pool):
 
     word: Word = 4
     page: Annotated[
-        int, PowerOfTwo(128, 65536), "malloc_getpagesize: 4096; with SMALL_MEMORY 128."
+        int, PowerOfTwo(128, 65536), "malloc_getpagesize: 4096, or 128 with SMALL_MEMORY."
     ] = 4096
     align: Annotated[
-        int, PowerOfTwo(8, 16), "MALLOC_ALIGNMENT: 8; 16 on MIPS and with 8-byte words."
+        int, PowerOfTwo(8, 16), "MALLOC_ALIGNMENT: 8, or 16 on MIPS and with 8-byte words."
     ] = 8
     start: Start = 0
 

@@ -25,7 +25,7 @@ class NewlibNano(Pool):
 
     word: Word = 4
     version: Annotated[
-        Version, "4.5: newlib 4.3.0 to 4.5.0; 3.3: up to 3.3.0, whose malloc 4.1.0 has, too."
+        Version, "Release: 4.5 for newlib 4.3.0 to 4.5.0, 3.3 for newlib up to 3.3.0 and for 4.1.0."
     ] = Version.NEW
     start: Start = 0
 

@@ -31,23 +31,23 @@ class Nuttx(Pool):
     word: Word = 4
     align: Annotated[int, PowerOfTwo(4, 16), "CONFIG_MM_DEFAULT_ALIGNMENT."] = 8
     skew: Start = 0
-    small: Annotated[bool, "CONFIG_MM_SMALL: sizes of 16 bits."] = False
+    small: Annotated[bool, "CONFIG_MM_SMALL: sizes have 16 bits."] = False
     control: Annotated[
         int,
         Range(0, 65536),
-        "The bytes of struct mm_heap_s, by the board's configuration; 0: 348, with 8-byte words "
-        "656, with `small` 188, and more with `regions`.",
+        "Bytes of struct mm_heap_s in the board's configuration. 0 means 348, or 656 with "
+        "8-byte words, or 188 with `small`, and more with `regions`.",
     ] = 0
     delay: Annotated[
         int,
         Range(0, 65535),
-        "CONFIG_MM_FREE_DELAYCOUNT_MAX: freed chunks that wait for a malloc, which frees all of "
-        "them; 0: none wait.",
+        "CONFIG_MM_FREE_DELAYCOUNT_MAX: number of freed chunks that wait for a malloc, which "
+        "frees all of them; 0: no chunk waits.",
     ] = 0
     regions: Annotated[
         str,
-        "Regions besides the pool, as OFFSET+SIZE+OFFSET+SIZE... in ascending order, from the "
-        "pool's start.",
+        "Regions in addition to the pool, as OFFSET+SIZE+OFFSET+SIZE... in ascending order. "
+        "Offsets are relative to the pool's start.",
     ] = ""
 
     @property

@@ -25,11 +25,11 @@ class Picolibc(Pool):
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
 
     word: Word = 4
-    version: Annotated[Version, "The release; of 1.8.10, its default malloc."] = Version.NEW
+    version: Annotated[Version, "Release; 1.8.10 means its default malloc."] = Version.NEW
     align: Annotated[
         int,
         PowerOfTwo(8, 16),
-        "The alignment of max_align_t: 8 on 32-bit ARM, 16 on RISC-V and AArch64.",
+        "Alignment of max_align_t: 8 on 32-bit ARM, 16 on RISC-V and AArch64.",
     ] = 8
     start: Start = 0
 

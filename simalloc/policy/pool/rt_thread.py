@@ -30,11 +30,11 @@ class RtThread(Pool):
     word: Word = 4
     align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE."] = 8
     skew: Annotated[
-        int, Range(0, 31), "How far behind a multiple of `align` the memory begins."
+        int, Range(0, 31), "Distance in bytes of the memory's start above a multiple of `align`."
     ] = 0
-    version: Annotated[Release, "RT-Thread 5.2.0 or Nano 4.1.1: the rules are the same."] = (
-        Release.FULL
-    )
+    version: Annotated[
+        Release, "Release: RT-Thread 5.2.0 or Nano 4.1.1, which have the same rules."
+    ] = Release.FULL
 
     @property
     def grain(self) -> int:

@@ -20,10 +20,14 @@ class RtThreadMemheap(Pool):
     word: Word = 4
     align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE."] = 8
     best: Annotated[
-        bool, "RT_MEMHEAP_BEST_MODE: a freed block enters before the first that is as large."
+        bool,
+        "RT_MEMHEAP_BEST_MODE: a freed block enters the ring before the first block of at "
+        "least its size.",
     ] = False
     version: Annotated[
-        Release, "RT-Thread 5.2.0, or Nano 4.1.1, whose least block has 12 bytes at any alignment."
+        Release,
+        "Release: RT-Thread 5.2.0, or Nano 4.1.1, whose minimum block has 12 bytes at any "
+        "alignment.",
     ] = Release.FULL
 
     @property

@@ -18,7 +18,7 @@ class Rtx5(Pool):
 
     family: ClassVar[str] = "rtx5"
 
-    word: Annotated[int, Range(4, 4), "The bytes of a machine word: 4."] = 4
+    word: Annotated[int, Range(4, 4), "Bytes of a machine word, always 4."] = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()

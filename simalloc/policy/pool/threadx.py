@@ -15,11 +15,9 @@ class ThreadX(Pool):
     family: ClassVar[str] = "threadx"
 
     word: Word = 4
-    checked: Annotated[
-        bool, "Whether requests are verified first; off: TX_DISABLE_ERROR_CHECKING."
-    ] = True
+    checked: Annotated[bool, "Verify requests first; off: TX_DISABLE_ERROR_CHECKING."] = True
     perf: Annotated[
-        bool, "TX_BYTE_POOL_ENABLE_PERFORMANCE_INFO: more is counted; nothing moves."
+        bool, "TX_BYTE_POOL_ENABLE_PERFORMANCE_INFO: keep statistics. Placement does not change."
     ] = False
 
     @property

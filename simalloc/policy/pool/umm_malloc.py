@@ -38,13 +38,20 @@ class UmmMalloc(Pool):
 
     family: ClassVar[str] = "umm malloc"
 
-    word: Annotated[int, Range(4, 8, 4), "The bytes of a machine word: nothing depends on it."] = 4
-    port: Annotated[Port, "The copy: esp, of the ESP8266's Arduino core, or upstream."] = Port.ESP
-    fit: Annotated[Fit, "UMM_BEST_FIT or UMM_FIRST_FIT."] = Fit.BEST
+    word: Annotated[
+        int, Range(4, 8, 4), "Bytes of a machine word, which have no effect on this allocator."
+    ] = 4
+    port: Annotated[Port, "Copy of the source: esp (the ESP8266's Arduino core) or upstream."] = (
+        Port.ESP
+    )
+    fit: Annotated[Fit, "Search: UMM_BEST_FIT or UMM_FIRST_FIT."] = Fit.BEST
     realloc: Annotated[
-        Moves, "UMM_REALLOC_DEFRAG or UMM_REALLOC_MINIMIZE_COPY; upstream has the latter only."
+        Moves,
+        "Realloc: UMM_REALLOC_DEFRAG or UMM_REALLOC_MINIMIZE_COPY; upstream has only the latter.",
     ] = Moves.DEFRAG
-    block: Annotated[int, Range(8, 1024, 4), "UMM_BLOCK_BODY_SIZE; esp: 8."] = 8
+    block: Annotated[
+        int, Range(8, 1024, 4), "UMM_BLOCK_BODY_SIZE, in bytes; always 8 with port=esp."
+    ] = 8
 
     def __post_init__(self) -> None:
         super().__post_init__()

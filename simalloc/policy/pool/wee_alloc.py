@@ -19,7 +19,7 @@ class WeeAlloc(Pool):
 
     word: Word = 4
     size_classes: Annotated[
-        bool, "The feature size_classes: a list for each size up to 256 words."
+        bool, "Feature size_classes: a list for each size of up to 256 words."
     ] = True
     start: Start = 0
 

@@ -41,19 +41,18 @@ class Zephyr(Pool):
 
     word: Word = 4
     through: Annotated[
-        Through, "What the program calls: sys_heap_alloc, k_malloc, or the C library's malloc."
+        Through,
+        "Function that the program calls: sys_heap_alloc, k_malloc, or the C library's malloc.",
     ] = Through.SYS_HEAP
     chunks: Annotated[
         Chunks,
-        "CONFIG_SYS_HEAP_SMALL_ONLY, BIG_ONLY or AUTO: headers of 4 or 8 bytes, or by the size of "
-        "the heap; with 8-byte words always 8.",
+        "CONFIG_SYS_HEAP_SMALL_ONLY, BIG_ONLY or AUTO: headers of 4 bytes, of 8 bytes, or "
+        "chosen by the heap's size. With 8-byte words, headers have 8 bytes.",
     ] = Chunks.AUTO
     SYS_HEAP_ALLOC_LOOPS: Annotated[
-        int, Count(1, 1 << 20), "How many chunks of a ring are tried."
+        int, Count(1, 1 << 20), "Maximum number of chunks in a ring that a search examines."
     ] = 3
-    SYS_HEAP_RUNTIME_STATS: Annotated[
-        bool, "Whether the heap keeps statistics, in three words of it."
-    ] = False
+    SYS_HEAP_RUNTIME_STATS: Annotated[bool, "Keep statistics, in three words of the heap."] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
