@@ -1,4 +1,4 @@
-"""The functions and classes behind `import simalloc`, one for each task of a user.
+"""The functions and classes of `import simalloc`, one for each task of a user.
 
-Traces are given by name or path and policies as text. Long work shows its progress.
+Traces are given by name or path, and policies as text. Long work shows its progress.
 """

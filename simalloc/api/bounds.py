@@ -19,26 +19,26 @@ def best_possible(
     capacity: int | None = None,
     progress: bool | None = None,
 ) -> Placement:
-    """Return the best placement that is found for a trace that is known in advance.
+    """Return the lowest placement found with full knowledge of the trace.
 
     Parameters
     ----------
     trace : Trace, TraceFile, str or path
-        A trace, its path, or the name of a shipped trace. The buffers in a table in MiniMalloc's
-        format may have gaps.
+        A trace, its name in the catalogue, or the path of a trace or log. A table of buffers in
+        MiniMalloc's format may have gaps.
     effort : float, optional
-        Seconds after which the search ends. By default, the search ends after 10 seconds for up to
-        5,000 objects. For more objects, a fixed list of fast heuristics replaces the search.
+        Seconds after which the search ends. By default an exact search (few objects) ends after 10
+        seconds, and a search among more objects ends with its fixed list of fast tries.
     capacity : int, optional
-        Capacity in bytes. The search ends as soon as a placement fits into the capacity, or it is
-        proven that no placement fits. By default the search minimises the height.
+        Bytes. The search ends as soon as a placement fits into the capacity, or when it is proven
+        that none can. By default the search minimises the height.
     progress : bool, optional
-        True shows a progress bar. By default the bar is shown in notebooks only.
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Placement
-        Its `height` is the size of the heap in bytes, `lower_bound` a proven minimum in bytes, and
+        `height` is the size of the heap in bytes, and `lower_bound` a proven minimum in bytes.
         `status` is "optimal" if the two are equal. Ctrl-C, or an interrupt of the kernel, ends the
         search with the best placement so far. The policy `best-possible` returns such a placement
         as a run.
@@ -47,6 +47,8 @@ def best_possible(
     ------
     TraceError
         If the trace does not exist or is invalid.
+    SimallocError
+        If the objects need more memory than is permitted.
 
     Examples
     --------

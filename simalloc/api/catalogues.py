@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 
 class Catalogue(Mapping[str, Item]):
-    """Items by name. In a notebook it is shown as a table."""
+    """A mapping from names to items. A notebook displays it as a table."""
 
     def __init__(self, items: Mapping[str, Item], table: Table) -> None:
         self._items = items
@@ -53,7 +53,8 @@ def policies() -> Catalogue[Policy]:
     Returns
     -------
     Catalogue of Policy
-        Policies by name, each with its source and our reading of it.
+        Mapping from names to policies. Each policy has its source and our reading of it. A notebook
+        displays the catalogue as a table.
 
     Examples
     --------
@@ -68,8 +69,9 @@ def traces() -> Catalogue[Entry]:
     Returns
     -------
     Catalogue of Entry
-        Traces by name, each with its origin: the traces in the folder of the environment variable
-        SIMALLOC_TRACES, in `traces` in the current directory, and those installed with simalloc.
+        Mapping from names to traces with their origin. The traces are in the folder of the
+        environment variable SIMALLOC_TRACES, in `traces` in the current directory, and installed
+        with simalloc. A notebook displays the catalogue as a table.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def traces() -> Catalogue[Entry]:
 
 
 def _without(table: Table, *columns: str) -> Table:
-    """Return a table narrow enough for a notebook. Each item shows its other columns itself."""
+    """Return a table without some columns, narrow enough for a notebook."""
     kept = [place for place, column in enumerate(table.columns) if column not in columns]
     rows = [[row[place] for place in kept] for row in table.rows]
     return replace(table, columns=[table.columns[place] for place in kept], rows=rows)

@@ -25,29 +25,30 @@ def device(
 ) -> WhatIf:
     """Return the GPU memory that a program needs under other settings of PyTorch's allocator.
 
-    Ctrl-C, or interrupting the kernel, ends the work and returns the results so far, marked
-    `interrupted`.
-
     Parameters
     ----------
     snapshot : Trace, str or path
         A trace, or the file of a trace or of `torch.cuda.memory._dump_snapshot`.
     settings : sequence of str
-        Texts of PYTORCH_ALLOC_CONF. The recorded settings are always measured first.
+        Texts of PYTORCH_ALLOC_CONF. The recorded settings are always measured first. The default is
+        a list of popular settings.
     capacity : int, str or sequence, optional
-        Memory of one or more devices, in bytes or as text such as `"24G"`, that the program should
-        fit.
+        Memory of one or more devices, in bytes or as text such as `"24G"`. The result states which
+        settings fit each device.
     searched : bool, default False
         Search for settings that need less memory.
     number : int, optional
-        Number of the device in the snapshot.
+        Number of the device, for a snapshot with several devices.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     WhatIf
-        In a notebook it is shown as tables.
+        `outcomes` has an entry for each settings with its peak memory in bytes and the smallest
+        device on which the program runs. Ctrl-C, or an interrupt of the kernel, ends the work with
+        the outcomes so far, and `interrupted` is then true. A notebook displays the result as
+        tables.
 
     Raises
     ------
@@ -59,7 +60,6 @@ def device(
     Examples
     --------
     >>> simalloc.device("snapshot.pickle", capacity="24G", searched=True)
-
     """
     trace = snapshot if isinstance(snapshot, Trace) else load_device(snapshot, device=number)
     given = [capacity] if isinstance(capacity, (int, str)) else [*capacity]

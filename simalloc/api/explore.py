@@ -38,30 +38,39 @@ def explore(
     The maps zoom to single blocks. The pointer shows the object, size, age and, if the trace has
     it, the call site of a block. Buttons move to the heap's peak, and from there to each object
     that separates free blocks. Where scripts do not run, as on GitHub, a picture is shown. If most
-    of the live bytes are mapped apart, as under jemalloc, the map omits addresses that are never
-    used.
+    of the live bytes are mapped apart from the heap, as under jemalloc, the map omits addresses
+    that are never used.
 
-    The kernel computes the views. For each event, it keeps about 29 bytes, and 32 more for each
-    policy.
+    The kernel computes the views. It needs about 29 bytes per event, and 32 more for each policy.
 
     Parameters
     ----------
-    trace, policies, scale, realloc, progress
-        As for `draw_heap_maps`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policies : str, Policy, class or sequence
+        One or more policies, as for `simulate_all`.
+    scale : int, optional
+        Factor from 1 to 4096 for all sizes. By default each policy has its own: 16 or 1.
+    realloc : {"free-first", "move", "in-place"}, default "free-first"
+        Rule for realloc events.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Explorer
+        A widget, which the notebook displays.
 
     Raises
     ------
     SimallocError
-        If the extra `notebook` is not installed, and as `simulate`.
+        If anywidget is not installed (extra `notebook`).
+    TraceError, PolicyError
+        If the trace or a policy does not exist.
 
     Examples
     --------
     >>> simalloc.explore("espresso", ["first-fit-ao", "binary-buddy"])
-
     """
     if find_spec("anywidget") is None:
         raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'")
@@ -79,14 +88,14 @@ def explore(
 
 
 def _atlas(trace: Trace, run: Run) -> Atlas:
-    """Return a run's atlas, folded if most of the live bytes are mapped apart."""
+    """Return a run's atlas, folded if most of the live bytes are mapped apart from the heap."""
     found = atlas(trace, run)
     return found.folded() if is_mostly_apart(found.apart, run) else found
 
 
 def _import_drawing() -> tuple[type[Explorer], type[Explored]]:
-    """Import and return the classes of the explorer, which takes a third of a second."""
+    """Import and return the classes of the explorer. The import takes a third of a second."""
     from simalloc.report.explore.explored import Explored  # noqa: PLC0415 - see above
-    from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - the same
+    from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - see above
 
     return Explorer, Explored

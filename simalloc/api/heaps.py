@@ -37,27 +37,44 @@ def heap_map(
 ) -> HeapMap:
     """Return a map of the heap: live objects by address and time, with their age.
 
-    In a notebook the map is a picture. `draw_heap_maps` puts several side by side.
+    `draw_heap_maps` draws several maps side by side.
 
     Parameters
     ----------
-    trace, policy, progress, and the fields of `RunOptions`
-        As for `simulate`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
     events : tuple of int, optional
-        First event of the window and one past its last event. All by default.
+        First event of the window (from 0) and one past its last event. The default is all events.
     addresses : tuple of float, optional
-        Lower and upper address of the window in program bytes. All by default.
-    columns, rows : int
-        Maximum number of cells across (time) and upwards (addresses).
+        Lower and upper address of the window in bytes of the program. The default is the whole
+        heap.
+    columns : int, default 1600
+        Maximum number of cells in the direction of time.
+    rows : int, default 800
+        Maximum number of cells in the direction of addresses.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    **options
+        Fields of `RunOptions`, as for `simulate`.
 
     Returns
     -------
     HeapMap
+        Cells with the share of live bytes and their mean age. A notebook displays the map as a
+        picture.
+
+    Raises
+    ------
+    TraceError, PolicyError
+        If the trace or the policy does not exist.
+    ValueError
+        If the window is outside the run.
 
     Examples
     --------
     >>> simalloc.heap_map("espresso", "first-fit-ao", events=(0, 100_000))
-
     """
     replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, progress=progress, **options)
@@ -78,22 +95,37 @@ def pins(
 
     Parameters
     ----------
-    trace, policy, progress, and the fields of `RunOptions`
-        As for `simulate`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
     event : int, optional
-        Index of the event after which the heap is examined. By default the first peak of the heap.
+        Index of the event (from 0) after which the heap is examined. The default is the first peak
+        of the heap.
     most : int, default 10
         Maximum number of objects of each kind, the worst first.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    **options
+        Fields of `RunOptions`, as for `simulate`.
 
     Returns
     -------
     Pins
+        `alone` has the objects that separate free blocks, and `highest` the objects at the highest
+        addresses. A notebook displays both as tables.
+
+    Raises
+    ------
+    TraceError, PolicyError
+        If the trace or the policy does not exist.
+    SimallocError
+        If the event does not exist.
 
     Examples
     --------
     >>> found = simalloc.pins("espresso", "first-fit-ao", most=3)
     >>> [pin.object for pin in found.alone]
-
     """
     replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, progress=progress, **options)
@@ -110,35 +142,44 @@ def waste(
     progress: bool | None = None,
     **options: Unpack[RunKeywords],
 ) -> Waste:
-    """Return the bytes of a heap after an event, by kind: live, headers, rounding, free and more.
+    """Return the bytes of a heap after an event by kind: live, headers, rounding, free and others.
 
     `draw_waste` draws several results. Headers and tables of a policy are included with
     `"best-fit-ao:mechanism=on"`. Cached and free bytes are also split by pages of `page` bytes.
 
     Parameters
     ----------
-    trace, policy, progress, and the fields of `RunOptions`
-        As for `simulate`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
     event : int, optional
-        Index of the event after which the heap is examined. By default the event that `of` selects.
+        Index of the event (from 0) after which the heap is examined. The default is the event that
+        `of` selects.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        Examine the heap at the first peak of its mapped or resident bytes, or at the first event at
-        which the largest free block is smallest.
+        Examine the heap at the first peak of its mapped or resident bytes, or when the largest free
+        block is first at its smallest.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    **options
+        Fields of `RunOptions`, as for `simulate`.
 
     Returns
     -------
     Waste
+        Bytes of the program by kind, which add up to `heap`. A notebook displays a table.
 
     Raises
     ------
+    TraceError, PolicyError
+        If the trace or the policy does not exist.
     SimallocError
-        If `of` has another value.
+        If `of` is another word, or the event does not exist.
 
     Examples
     --------
     >>> found = simalloc.waste("espresso", "ptmalloc", of="resident")
     >>> found.live, found.free_resident
-
     """
     replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, progress=progress, **(options | keywords([of])))
@@ -155,31 +196,39 @@ def check(
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
-    The blocks must tile the heap. The free lists must hold exactly the inserted blocks, in order
+    The blocks must tile the heap. The free lists must contain exactly the inserted blocks, in order
     and with their sizes. An allocated block must have been free, large enough, and on no list. A
     second replay must give the same result. A hundred thousand events take seconds
     (`trace.prefix(100_000)`).
 
     Parameters
     ----------
-    policy, trace, progress, and the fields of `RunOptions`
-        As for `simulate`.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    **options
+        Fields of `RunOptions`, as for `simulate`.
 
     Returns
     -------
     Checked
+        The run, and the number and bytes of free blocks that are on no list of the heap.
 
     Raises
     ------
     PolicyError
         If the heap is wrong. The message names the event, the fault and the policy's last actions.
+    TraceError
+        If the trace does not exist or is invalid.
     SimallocError
-        As `simulate`.
+        If an option is invalid.
 
     Examples
     --------
     >>> simalloc.check(MyPolicy, simalloc.read_trace("espresso").prefix(100_000))
-
     """
     if isinstance(policy, (Trace, TraceFile)):
         raise SimallocError("check() takes the policy first, then the trace: check(policy, trace)")
@@ -198,17 +247,16 @@ def step(
 ) -> Steps:
     """Return a small heap after each event: its blocks, and the free list in its order.
 
-    In a notebook the steps have a slider and a button that plays them.
-
     Parameters
     ----------
-    trace : Trace, str or path
-        A trace, its name or its path.
-    policy : str, Policy or class
-        A policy of the catalogue with a reference engine, or one in Python.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class, default "first-fit-ao"
+        A policy of the catalogue with a reference engine, or a policy in Python.
     events : tuple of int, optional
-        First and last event to show, counted from 1; at most 2,000 events. All by default.
-    scale, realloc, ...
+        First and last event to show, counted from 1; at most 2,000 events. The default is all
+        events.
+    **options
         Fields of `RunOptions`, as for `simulate`.
 
     Returns
@@ -216,7 +264,8 @@ def step(
     Steps
         `steps.steps` is a tuple of `Step`, each with `event`, `text`, `blocks`, `free_list`,
         `searched` and `changes`. `print(steps)` draws the blocks as text, and
-        `steps.save("steps.html")` writes `.html`, `.svg` or `.txt`.
+        `steps.save("steps.html")` writes `.html`, `.svg` or `.txt`. In a notebook the steps have a
+        slider and a button that plays them.
 
     Raises
     ------
@@ -228,7 +277,6 @@ def step(
     --------
     >>> trace = simalloc.Trace.from_events([0, 0, 1, 0], [1, 2, 1, 3], [100, 40, 0, 24])
     >>> simalloc.step(trace, "first-fit-lifo")
-
     """
     first, last = events or (1, None)
     replayed = open_source(trace, progress=False)

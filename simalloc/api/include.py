@@ -11,6 +11,10 @@ def get_include() -> list[str]:
     list of str
         Folders for the compiler's option `-I`. docs/adding-a-policy.md shows a family that is
         compiled outside the package.
+
+    Examples
+    --------
+    >>> [f"-I{folder}" for folder in simalloc.get_include()]
     """
     package = Path(__file__).parents[1]
     return [str(package / "heap" / "core"), str(package)]

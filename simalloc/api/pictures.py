@@ -1,4 +1,4 @@
-"""Pictures, each drawn by one call. They show themselves in notebooks and have `savefig`."""
+"""Functions that draw pictures. A notebook displays a picture, and `savefig` saves it."""
 
 from __future__ import annotations
 
@@ -54,38 +54,39 @@ def draw_timelines(
 ) -> Picture:
     """Draw the heaps of one trace under several policies over time, above the live bytes.
 
-    Every peak is visible at any length of the trace. `board_log` adds the free bytes or the largest
-    free block that a board reported. Its first report is drawn at the first event, and its last
-    report at the last event. The other reports are drawn at their times, or evenly if not all
-    reports have times.
+    Every peak is visible at any length of the trace. A log in which a board reports its free bytes
+    or its largest free block is drawn with the models: the first report at the first event, and the
+    last report at the last event. The other reports are placed by their times, or at equal
+    distances if some have no time.
 
     Parameters
     ----------
-    theme
-        As for `draw_heap_maps`.
     runs : Run or sequence of Run
         Runs of one trace.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        The bytes to draw. The runs must have measured them.
+        Quantity to draw, in bytes. The runs must have measured it.
     events : tuple of int, optional
-        First event of the window and one past its last event. All by default.
+        First event of the window (from 0) and one past its last event. The default is all events.
     board_log : str or path, optional
-        Text with lines such as `I (1200) app: free heap: 24576, largest free block: 2312`. Requires
-        `of="largest-free"`.
+        Text file with lines such as `I (1200) app: free heap: 24576, largest free block: 2312`.
+        Requires `of="largest-free"`.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
 
     Raises
     ------
     SimallocError
-        If `board_log` cannot be read or has no such line.
+        If `board_log` cannot be read or has no such line, or if matplotlib is not installed (extra
+        `plot`).
 
     Examples
     --------
     >>> simalloc.draw_timelines(simalloc.simulate_all("gawk", ["first-fit-ao", "ptmalloc"]))
-
     """
     return _from("timelines", "draw_timelines")(
         _several(runs, Run, "draw_timelines"),
@@ -111,21 +112,27 @@ def draw_heap_maps(
 ) -> Picture:
     """Draw heap maps side by side: time across, addresses upwards, live objects coloured by age.
 
-    The map omits addresses that are never used if more than half of peak live bytes are in separate
-    mappings, as under jemalloc. With a window or `named`, the map omits no addresses.
+    If more than half of the peak live bytes are mapped apart from the heap, as under jemalloc, the
+    map omits addresses that are never used. A map with `events`, `addresses` or `named` keeps all
+    addresses and does not show memory that is mapped apart.
 
     Parameters
     ----------
     trace : Trace, TraceFile, str or path
         A trace, its name in the catalogue, or the path of a trace or log.
-    policies : Policy, str or sequence
-        Policies as for `simulate_all`.
-    scale, realloc
-        Fields of `RunOptions`.
-    events, addresses : tuple, optional
-        Window of events and of addresses, as for `heap_map`.
+    policies : str, Policy, class or sequence
+        One or more policies, as for `simulate_all`.
+    scale : int, optional
+        Factor from 1 to 4096 for all sizes. By default each policy has its own: 16 or 1.
+    realloc : {"free-first", "move", "in-place"}, default "free-first"
+        Rule for realloc events.
+    events : tuple of int, optional
+        First event of the window (from 0) and one past its last event. The default is all events.
+    addresses : tuple of float, optional
+        Lower and upper address of the window in bytes of the program. The default is the whole
+        heap.
     named : int, default 0
-        Number of objects to label among those that `pins` finds at each heap's peak.
+        Maximum number of objects to label among those that `pins` finds at each heap's peak.
     theme : {"light", "dark"}, default "light"
         Colours of the picture.
     progress : bool, optional
@@ -134,11 +141,18 @@ def draw_heap_maps(
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
+    TraceError, PolicyError
+        If the trace or a policy does not exist.
 
     Examples
     --------
     >>> simalloc.draw_heap_maps("espresso", ["first-fit-ao", "binary-buddy"], named=3)
-
     """
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
@@ -157,30 +171,39 @@ def draw_device_maps(
     capacity: int | str = 0,
     theme: Theme = "light",
 ) -> Picture:
-    """Draw a device's memory over time, one map below another for several settings of PyTorch.
+    """Draw a device's memory over time, with one map for each setting of PyTorch's allocator.
 
-    Each segment occupies the lowest rows that are unused during its life. Live blocks are coloured
-    by age. A map ends when the device is out of memory.
+    Each segment occupies the lowest rows that are unused during its lifetime. Live blocks are
+    coloured by age. A map ends when the device is out of memory.
 
     Parameters
     ----------
-    theme
-        As for `draw_heap_maps`.
     snapshot : Trace, TraceFile, str or path
         A trace of a device, or the path of a snapshot.
-    settings : str or sequence of str
-        Texts of PYTORCH_ALLOC_CONF.
+    settings : str or sequence of str, default ("",)
+        Texts of PYTORCH_ALLOC_CONF; "" are PyTorch's defaults.
     capacity : int or str, default 0
         Memory of the device in bytes or as text such as `"24G"`; 0 is unlimited.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    PolicyError
+        If PyTorch would reject a setting.
+    TraceError
+        If the snapshot cannot be read.
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
 
     Examples
     --------
     >>> simalloc.draw_device_maps("snapshot.pickle", ["", "expandable_segments:True"])
-
     """
     trace = read_trace(snapshot)
     size = parse_size(capacity) if isinstance(capacity, str) else capacity
@@ -203,17 +226,34 @@ def draw_free_sizes(
 
     Parameters
     ----------
-    trace, policies, scale, realloc, theme, progress
-        As for `draw_heap_maps`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policies : str, Policy, class or sequence
+        One or more policies, as for `simulate_all`.
+    scale : int, optional
+        Factor from 1 to 4096 for all sizes. By default each policy has its own: 16 or 1.
+    realloc : {"free-first", "move", "in-place"}, default "free-first"
+        Rule for realloc events.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
+    TraceError, PolicyError
+        If the trace or a policy does not exist.
 
     Examples
     --------
     >>> simalloc.draw_free_sizes("espresso", "first-fit-ao")
-
     """
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
@@ -224,21 +264,32 @@ def draw_free_sizes(
 
 @checked()
 def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
-    """Draw the sizes and lifetimes of a trace's objects, as cumulative shares.
+    """Draw the distributions of sizes and lifetimes of a trace's objects.
 
     Parameters
     ----------
-    trace, theme, progress
-        As for `draw_heap_maps`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
+    TraceError
+        If the trace does not exist or is invalid.
 
     Examples
     --------
     >>> simalloc.draw_lives("espresso")
-
     """
     source = open_source(trace, progress=progress)
     with any_progress(f"{source.name}: lives", len(source), shown=progress) as bar:
@@ -253,17 +304,28 @@ def draw_portrait(
 
     Parameters
     ----------
-    trace, theme, progress
-        As for `draw_heap_maps`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
+    TraceError
+        If the trace does not exist or is invalid.
 
     Examples
     --------
     >>> simalloc.draw_portrait("espresso").savefig("espresso.png")
-
     """
     source = open_source(trace, progress=progress)
     with any_progress(source.name, 2.0, shown=progress) as bar:
@@ -276,83 +338,108 @@ def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture
 
     Parameters
     ----------
-    theme
-        As for `draw_heap_maps`.
     runs : Run or sequence of Run
+        Runs under one or more policies.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
 
     Examples
     --------
     >>> simalloc.draw_visits(simalloc.simulate_all("espresso", "best-fit-*"))
-
     """
     return _from("visits", "draw_visits")(_several(runs, Run, "draw_visits"), theme=theme)
 
 
 def draw_threads(trace: Source, *, theme: Theme = "light") -> Picture:
-    """Draw the live bytes of each thread's objects over time, and the life of each thread.
+    """Draw the live bytes of each thread's objects over time, and the lifetime of each thread.
 
     Parameters
     ----------
-    trace, theme
-        As for `draw_heap_maps`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
+    TraceError
+        If the trace does not exist or is invalid.
 
     Examples
     --------
     >>> simalloc.draw_threads("larson")
-
     """
     source = open_source(trace, progress=False)
     return _from("threads", "draw_threads")(source, theme=theme)
 
 
 def draw_pages(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
-    """Draw the bytes of pages that hold a live byte.
+    """Draw the bytes of pages with at least one live byte.
 
     Parameters
     ----------
-    theme
-        As for `draw_heap_maps`.
     runs : Run or sequence of Run
         Runs that were simulated with `occupied`.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
 
     Examples
     --------
     >>> simalloc.draw_pages(simalloc.simulate("espresso", "ptmalloc", occupied=[4096]))
-
     """
     return _from("pages", "draw_pages")(_several(runs, Run, "draw_pages"), theme=theme)
 
 
 def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Picture:
-    """Draw the bytes of heaps by kind, one stacked bar a heap.
+    """Draw the bytes of heaps by kind, one stacked bar for each heap.
 
     Parameters
     ----------
-    theme
-        As for `draw_heap_maps`.
     wastes : Waste or sequence of Waste
         Results of `waste`.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If matplotlib is not installed (extra `plot`).
 
     Examples
     --------
     >>> simalloc.draw_waste(simalloc.waste("espresso", "ptmalloc"))
-
     """
     return _from("waste", "draw_waste")(_several(wastes, Waste, "draw_waste"), theme=theme)
 
@@ -370,22 +457,29 @@ def draw_ranking(
 
     Parameters
     ----------
-    theme
-        As for `draw_heap_maps`.
     compared : iterable of Run, or Results
+        Runs of the same traces under each policy, or the results of a sweep.
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
     of : {"mapped", "resident"}, default "mapped"
-        The bytes that the measure compares. The runs must have measured them.
+        Bytes to which the measure applies. The runs must have measured them.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If a run is missing, if `of` is another word, or if matplotlib is not installed (extra
+        `plot`).
 
     Examples
     --------
     >>> simalloc.draw_ranking(simalloc.simulate_all(["espresso", "gawk"], "@johnstone-wilson"))
-
     """
     number = measure_number(measure)
     return _from("ranking", "draw_ranking")(
@@ -404,18 +498,30 @@ def draw_fragmentation(
 
     Parameters
     ----------
-    compared, measure, of, theme
-        As for `draw_ranking`.
+    compared : iterable of Run, or Results
+        Runs of the same traces under each policy, or the results of a sweep.
+    measure : int or str, default 4
+        Fragmentation measure #1 to #4.
+    of : {"mapped", "resident"}, default "mapped"
+        Bytes to which the measure applies. The runs must have measured them.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
 
     Returns
     -------
     Picture
+        A matplotlib figure. A notebook displays it, and `savefig` writes it to a file.
+
+    Raises
+    ------
+    SimallocError
+        If a run is missing, if `of` is another word, or if matplotlib is not installed (extra
+        `plot`).
 
     Examples
     --------
     >>> runs = simalloc.simulate_all(["espresso", "gawk"], "best-fit-*")
     >>> simalloc.draw_fragmentation(runs, measure=3)
-
     """
     number = measure_number(measure)
     return _from("fragmentation", "draw_fragmentation")(
@@ -424,7 +530,7 @@ def draw_fragmentation(
 
 
 def _several(given: T | Iterable[T], kind: type[T], function: str) -> list[T]:
-    """Return one item or several as a list; raise `SimallocError` for items of another kind."""
+    """Return one item or several as a list. Raise `SimallocError` for items of another kind."""
     several: list[Any] = [given] if isinstance(given, kind) else _items(given)
     wrong = [each for each in several if not isinstance(each, kind)]
     if wrong or not several:
@@ -438,7 +544,7 @@ def _items(given: Any) -> list[Any]:
 
 
 def _from(module: str, name: str) -> Callable[..., Picture]:
-    """Return the function that draws a figure, imported late: it needs the extra `plot`."""
+    """Return the function that draws a figure. Its module is imported late: it needs matplotlib."""
     try:
         drawing: Callable[..., Picture] = getattr(
             import_module(f"simalloc.report.figures.{module}"), name
@@ -469,9 +575,9 @@ def _heap_map(
     addresses: tuple[float, float] | None,
     named: int,
 ) -> HeapMap:
-    """Return a run's map, folded if most of its memory is mapped apart.
+    """Return a run's map, folded if most of its memory is mapped apart from the heap.
 
-    A folded map has addresses of its own, so windows and the objects that `pins` finds have none.
+    A folded map has its own addresses, so it is not used with windows or labelled objects.
     """
     found = heap_map(source, run, events=events, addresses=addresses)
     if events or addresses or named or not is_mostly_apart(found.apart, run):

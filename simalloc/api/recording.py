@@ -49,31 +49,33 @@ def record(
 ) -> Trace:
     """Run a command, record its malloc calls and return the trace.
 
-    Interrupting the kernel, or Ctrl-C, ends the command and returns the calls recorded so far.
+    Ctrl-C, or an interrupt of the kernel, ends the command and returns the calls so far.
 
     Parameters
     ----------
     command : sequence of str, or str
         The command as a list such as `["ls", "-l"]`, or as a line that is split like a shell's.
     output : str or path, optional
-        File for the trace. Traces of child processes are written beside it.
+        File for the trace. Traces of child processes are written beside it. By default no file is
+        kept.
     times : bool, default False
-        Record the time of each call.
+        Record the time of each call in nanoseconds.
     sites : bool, default False
         Record the call site of each call.
     stacks : bool or int, default False
         Record the call path of each call, with up to 32 frames or the given number.
     every : int, default 0
-        Record a sample: on average one byte in `every` is drawn, and the blocks that hold a drawn
-        byte are recorded. 0 records every block.
+        Mean distance in bytes of a sample: bytes are drawn at random at this mean distance, and
+        every block that contains a drawn byte is recorded. 0 records every block.
     python : bool, default False
-        Make Python allocate its objects by malloc, and include Python functions in call paths.
+        Make Python allocate its objects with malloc, and include Python functions in call paths.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Trace
+        The recorded events. `provenance` has the command's exit code and other circumstances.
 
     Raises
     ------
@@ -83,7 +85,6 @@ def record(
     Examples
     --------
     >>> trace = simalloc.record(["sqlite3", ":memory:", "select 1"], times=True)
-
     """
     if not isinstance(command, (str, Sequence)):
         raise SimallocError(f"the command to record is a list or a line, not {kind_of(command)}")
@@ -142,7 +143,7 @@ class _Teller:
         self._bar()
 
     def lost(self, raw: RawRecording) -> None:
-        """Say nothing: the trace's provenance says that it is not whole."""
+        """Print nothing: the trace's provenance states that the trace is incomplete."""
 
     def working(self, what: str) -> None:
         self._bar.text = what

@@ -1,4 +1,4 @@
-"""Several runs as a table that sorts, selects and draws."""
+"""Several runs as a table that can be sorted, selected and drawn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Runs(Sequence[Run]):
-    """Runs in order; immutable. In a notebook it is shown as a table.
+    """An immutable sequence of runs. A notebook displays it as a table.
 
     Examples
     --------
@@ -63,9 +63,7 @@ class Runs(Sequence[Run]):
         return printable(f"<Runs: {', '.join(names)}>")
 
     def sorted(self, by: str = "#4", *, reverse: bool = False) -> Runs:
-        """Return the runs in ascending order of a measure.
-
-        Undefined values are last.
+        """Return the runs in ascending order of a measure, with undefined values last.
 
         Parameters
         ----------
@@ -82,23 +80,36 @@ class Runs(Sequence[Run]):
         ------
         SimallocError
             If the column does not exist.
-
         """
         return Runs(sorted_runs(self._runs, by, reverse=reverse))
 
     def table(self, of: Quantity = "mapped") -> Table:
         """Return a table with one row per run: the four measures in percent, and bytes.
 
-        The measures are of the mapped or resident bytes; for the largest free block the table has
-        the minimum, mean and final size instead.
+        Parameters
+        ----------
+        of : {"mapped", "resident", "largest-free"}, default "mapped"
+            Bytes to which the measures apply. For the largest free block, the table has the
+            minimum, mean and final size instead of the measures.
+
+        Returns
+        -------
+        Table
         """
         return runs_table(self._runs, of=quantity(of), speed=False)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with one row per run, every figure and every policy parameter.
 
-        Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`). Raises `SimallocError`
-        if pandas is not installed (extra `frame`).
+        Returns
+        -------
+        pandas.DataFrame
+            Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`).
+
+        Raises
+        ------
+        SimallocError
+            If pandas is not installed (extra `frame`).
         """
         return frame_of_runs((flat_record(run), run.policy.parameters) for run in self._runs)
 

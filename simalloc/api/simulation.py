@@ -40,8 +40,27 @@ def simulate(
         Keep the address of every object in `Run.addresses`.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
-    scale, realloc, page, resident, writes, occupied, on_refusal, engine
-        Fields of `RunOptions`, which documents them.
+    scale : int, optional
+        Factor from 1 to 4096 for all sizes. By default each policy has its own: 16 or 1.
+    realloc : {"free-first", "move", "in-place"}, optional
+        Rule for realloc events. By default in place for policies with `mechanism=on`, else
+        free-first.
+    page : int, default 4096
+        Page size in bytes for resident memory: a power of two from 1 KiB to 1 GiB.
+    resident : bool, default False
+        Measure resident bytes (`Run.resident`).
+    largest_free : bool, default False
+        Measure the size of the largest free block (`Run.largest_free`).
+    writes : bool, default True
+        True if the program writes every byte that it requests, False if it writes none.
+    occupied : sequence of int, default ()
+        Page sizes in bytes for which pages with a live byte are counted (`Run.occupied`).
+    on_refusal : {"go-on", "stop"}, optional
+        Behaviour after a refused request. By default stop for device allocators, else go on.
+    start : Start, optional
+        Heap of a process that a run of ptmalloc begins with.
+    engine : {"core", "core-portable", "reference"}, default "core"
+        The C core, the C core without vector code, or the reference engine in Python.
 
     Returns
     -------
@@ -53,12 +72,13 @@ def simulate(
     ------
     TraceError, PolicyError
         If the trace or the policy does not exist.
+    SimallocError
+        If an option is unknown or its value is invalid.
 
     Examples
     --------
     >>> run = simalloc.simulate("espresso", "best-fit-ao")
     >>> run.peak_heap_bytes, run.max_live_bytes
-
     """
     _check_options(options)
     replayed = open_source(trace, progress=progress)
@@ -76,7 +96,7 @@ def simulate_all(
 ) -> Runs:
     """Replay one or more traces under several policies, on all cores.
 
-    `run_sweep` suits longer work: it keeps its results in a file and resumes after an interruption.
+    For longer work, `run_sweep` stores its results in a file and resumes after an interruption.
 
     Parameters
     ----------
@@ -88,13 +108,14 @@ def simulate_all(
         parameters such as `{"first-fit-ao": {"growth": ["4K", "64K"]}}`.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
-    scale, realloc, page, resident, writes, occupied, on_refusal, engine
-        Fields of `RunOptions`, which documents them.
+    **options
+        Fields of `RunOptions`, as for `simulate`.
 
     Returns
     -------
     Runs
-        One run for each trace and policy. It sorts, draws and becomes a data frame.
+        One run for each trace and policy. `Runs` can be sorted, drawn and converted to a data
+        frame.
 
     Raises
     ------
@@ -102,12 +123,13 @@ def simulate_all(
         If a trace or a policy does not exist.
     PlanError
         If a pattern or a grid matches no policy.
+    SimallocError
+        If an option is unknown or its value is invalid.
 
     Examples
     --------
     >>> runs = simalloc.simulate_all(["espresso", "gawk"], ["first-fit-ao", "best-fit-ao"])
     >>> runs.sorted("#4")
-
     """
     _check_options(options)
     described = expand_policies(policies)

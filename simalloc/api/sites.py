@@ -50,32 +50,32 @@ def sites(
     policy : str, Policy or class, optional
         A policy to replay the trace under. Without a policy only the requests are measured.
     at : {"worst", "peak", "end"}, default "worst"
-        The moment at which the heap is examined: largest waste, peak, or end of trace.
+        Moment at which the heap is examined: largest waste, peak, or end of trace.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        The bytes whose peak is examined; for `largest-free`, the event at which the largest free
+        Quantity whose peak is examined. For `largest-free`, the event at which the largest free
         block is smallest.
     page : int, default 4096
         Page size in bytes.
     wrappers : sequence of str, optional
-        Patterns of allocation wrappers in addition to the known ones. None disables the folding of
-        wrappers into their callers.
+        Regular expressions of allocation wrappers, in addition to the known ones. None charges
+        wrappers themselves, not their callers.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Profile
-        A table of call sites.
+        Call paths with their measures: bytes, and numbers of allocations. A notebook displays a
+        table.
 
     Raises
     ------
     SimallocError
-        If the trace has no call sites.
+        If the trace has no call sites, or if it is a sample and a policy is given.
 
     Examples
     --------
     >>> simalloc.sites("app.npz", "ptmalloc", at="peak")
-
     """
     replayed = read_trace(trace, progress=progress)
     events = 2 * len(replayed) if policy is not None else 0
@@ -97,19 +97,30 @@ def draw_flame_graph(
 ) -> FlameGraph:
     """Return a flame graph of call paths, in which the width of a box is its share of the bytes.
 
-    In a notebook the graph zooms, searches, and can be coloured by pinned, live or wasted bytes.
-    `FlameGraph.save` writes a page that needs no other file.
-
     Parameters
     ----------
-    trace, at, of, page, wrappers, progress
-        As for `sites`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
     *policies : str, Policy or class
         Policies to replay the trace under, for the bytes that each call path pins.
+    at : {"worst", "peak", "end"}, default "worst"
+        Moment at which the heap is examined: largest waste, peak, or end of trace.
+    of : {"mapped", "resident", "largest-free"}, default "mapped"
+        Quantity whose peak is examined. For `largest-free`, the event at which the largest free
+        block is smallest.
+    page : int, default 4096
+        Page size in bytes.
+    wrappers : sequence of str, optional
+        Regular expressions of allocation wrappers, in addition to the known ones. None charges
+        wrappers themselves, not their callers.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     FlameGraph
+        In a notebook the graph zooms, searches, and can be coloured by pinned, live or wasted
+        bytes. `FlameGraph.save` writes a self-contained page.
 
     Raises
     ------
@@ -119,7 +130,6 @@ def draw_flame_graph(
     Examples
     --------
     >>> simalloc.draw_flame_graph("app.npz", "ptmalloc").save("app.html")
-
     """
     from simalloc.report.flame_graph import FlameGraph  # noqa: PLC0415 - needs an extra
 
@@ -137,19 +147,24 @@ def apart(
 ) -> Apart:
     """Return the saving of a separate heap for the objects of a function.
 
-    The trace is replayed under the policy in one heap and in two. They are compared at their peaks
-    and at the moment of the largest saving.
+    The trace is replayed under the policy in one heap and in two. The heaps are compared at their
+    peaks and at the moment of the largest saving.
 
     Parameters
     ----------
-    trace, policy, progress
-        As for `simulate`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
     function : str
         Name of the function whose objects get a separate heap.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Apart
+        `saved` is the saving in resident bytes. A notebook displays a table.
 
     Raises
     ------
@@ -159,7 +174,6 @@ def apart(
     Examples
     --------
     >>> simalloc.apart("app.npz", "ptmalloc", "parse_config")
-
     """
     replayed = read_trace(trace, progress=progress)
     chosen = profile_of(replayed).sites_in(function)
@@ -173,19 +187,25 @@ def best_apart(
 ) -> list[Proposal]:
     """Return the functions whose objects should have a separate heap, the largest saving first.
 
-    The search replays the first two million events about nine times. Each proposal states the
-    number of events.
+    The search replays the first two million events about nine times.
 
     Parameters
     ----------
-    trace, policy, progress
-        As for `simulate`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
     most : int, default 3
         Maximum number of proposals.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     list of Proposal
+        Each proposal has `frames` (the functions), `apart` (the saving) and `events` (the number of
+        replayed events). It saves at least 1 % of the resident bytes. The list is empty if no
+        function does.
 
     Raises
     ------
@@ -195,7 +215,6 @@ def best_apart(
     Examples
     --------
     >>> simalloc.best_apart("app.npz", "ptmalloc", most=1)
-
     """
     replayed = read_trace(trace, progress=progress)
     events = events_of_best_apart(replayed)

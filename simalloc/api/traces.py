@@ -29,8 +29,8 @@ _CALLED: Final = Kind("a function of one number", callable)
 def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     """Return a trace from the catalogue or from a file.
 
-    `traces()` lists the catalogue. A file is a trace of simalloc's, or a log in any format that
-    `simalloc import` reads.
+    `traces()` lists the catalogue. A file is a trace file, or a log in any format that `simalloc
+    import` reads.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     Returns
     -------
     Trace
+        The whole trace in memory.
 
     Raises
     ------
@@ -51,7 +52,6 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     Examples
     --------
     >>> trace = simalloc.read_trace("espresso")
-
     """
     if isinstance(source, Trace | TraceFile):
         return source.in_memory()
@@ -82,23 +82,24 @@ def read_log(
     patterns : mapping of str to str, optional
         Regular expressions for a log in another format: `malloc`, `free` and, if needed, `realloc`
         and `ignore`, with groups `size` (or `hexsize`), `count`, `id` and `old`. Without `id`,
-        mallocs are numbered from 0.
+        mallocs are numbered from 0. By default the format is detected.
     match_frees : {"newest", "oldest"}, optional
-        If the log is ambiguous, match a free to the newest or the oldest object of its size
-        (heaptrack).
+        If the log is ambiguous (heaptrack), match a free to the newest or the oldest object of its
+        size.
     lenient : bool, default False
-        Skip wrong lines and count them in the trace's provenance.
+        Skip invalid lines and count them in the trace's provenance.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Trace
+        The whole trace in memory.
 
     Raises
     ------
     TraceError
-        If the log is wrong.
+        If a line of the log is invalid.
     OSError
         If the log cannot be opened.
 
@@ -106,7 +107,6 @@ def read_log(
     --------
     >>> patterns = {"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"}
     >>> simalloc.read_log("app.log", patterns=patterns)
-
     """
     own = None if patterns is None else PatternFormat(patterns)
     with any_progress(catalogue.as_path(path).name, 1.0, shown=progress) as bar:
@@ -124,7 +124,7 @@ def write_trace(
 ) -> None:
     """Write a trace to a trace file, or as plain text if the path ends in `.txt` or `.txt.zst`.
 
-    Text has no provenance and no call sites.
+    Text contains no provenance and no call sites.
 
     Parameters
     ----------
@@ -133,13 +133,12 @@ def write_trace(
     path : str or path
         Path of the file.
     progress : callable, optional
-        Called with the share of the events written since the last call. By default nothing is
-        called.
+        Function that is called with the share of the events written since the last call.
 
     Raises
     ------
     TraceError
-        If text cannot hold the trace's events.
+        If text cannot represent the trace's events.
     OSError
         If the file cannot be written.
 
@@ -155,7 +154,7 @@ def write_trace(
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:
     """Return the statistics of a trace.
 
-    A trace file is read piece by piece and may have any length.
+    A trace file is read in chunks and may have any length.
 
     Parameters
     ----------
@@ -169,6 +168,8 @@ def describe(source: Source, *, added: int = 0, progress: bool | None = None) ->
     Returns
     -------
     Statistics
+        Counts, peaks, lifetimes and sizes, which docs/statistics.md defines. A notebook displays
+        tables.
 
     Raises
     ------
@@ -178,7 +179,6 @@ def describe(source: Source, *, added: int = 0, progress: bool | None = None) ->
     Examples
     --------
     >>> simalloc.describe("espresso").peak_bytes
-
     """
     opened = open_source(source, progress=progress)
     with any_progress(opened.name, 1.0, shown=progress) as bar:

@@ -1,4 +1,4 @@
-"""Generated traces: from a seed, or played against a policy."""
+"""Generated traces: drawn from a seed, or played against a policy."""
 
 from __future__ import annotations
 
@@ -28,34 +28,35 @@ def workload(
     scale: int | None = None,
     progress: bool | None = None,
 ) -> Trace:
-    """Return a generated workload by its name; the same arguments give the same trace.
+    """Return a generated workload by its name. The same arguments give the same trace.
 
     An adversary (`"robson"`, `"against-first-fit"`, `"against-best-fit"`, `"against-buddies"`)
     plays against a policy: it observes where the policy places its objects and chooses its next
-    requests by that. The trace can be written and run under every policy. The other workloads are
-    drawn from a seed. Ctrl-C ends a game without a result.
+    requests accordingly. Its trace can be written and run under every policy. The other workloads
+    are drawn from a seed. Ctrl-C ends a game without a result.
 
     Parameters
     ----------
     name : str
         Name of the workload.
-    seed : int
+    seed : int, default 1
         Seed of all random draws.
     policy : str, Policy or class, optional
-        The policy to play against; adversaries only.
+        The policy to play against; required for adversaries, and invalid for other workloads.
     live : int, default 65536
         Maximum live bytes of an adversary.
     largest : int, default 256
-        Maximum object size of an adversary in bytes; the minimum is 1.
+        Maximum object size of an adversary in bytes, a power of two. The minimum size is 1.
     scale : int, optional
         Scale of the policy's sizes. The bounds are reached exactly only if the policy grows by
-        `scale` bytes.
+        `scale` bytes. By default the policy's own scale, 16 or 1.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Trace
+        The workload's events in memory.
 
     Raises
     ------
@@ -65,7 +66,6 @@ def workload(
     Examples
     --------
     >>> simalloc.workload("robson", policy="first-fit-ao:growth=16", scale=16)
-
     """
     if name not in ADVERSARIES:
         if name not in WORKLOADS:
@@ -96,51 +96,55 @@ def generate(
     name: str = "synthetic",
     progress: bool | None = None,
 ) -> Trace:
-    """Return a synthetic trace; the same arguments give the same trace.
+    """Return a synthetic trace. The same arguments give the same trace.
 
-    A synthetic trace does not predict how a policy performs on a program, even if it has the
+    A synthetic trace does not predict how a policy performs on a program, even if the trace has the
     program's sizes and lifetimes (docs/workloads.md).
 
     Parameters
     ----------
-    objects : int
+    objects : int, default 100000
         Number of objects to allocate.
-    sizes : str
+    sizes : str, default "lognormal"
         Requested sizes in bytes: `"constant:value=64"`, `"uniform:min=16,max=1K"`,
         `"lognormal:median=64,sigma=1.2"`, `"powerlaw:alpha=2,min=16,max=1M"`,
         `"table:file=sizes.csv"` (lines `size,weight[,live]`) or `"table:trace=espresso"`.
-    lifetimes : str
+    lifetimes : str, default "exponential"
         Lifetimes in allocations: `"exponential:mean=1000"`, `"powerlaw:alpha=2,min=1,max=100K"`,
         `"fifo:length=1000"`, `"lifo:depth=1000"`, `"generational:young=50,tenured=20000,old=0.05"`,
         `"by-size:file=sizes.csv"` (means from the table's `live`) or `"resampled:trace=espresso"`.
-    correlation : float
+    correlation : float, default 0.0
         Rank correlation of size and lifetime, from -1 to 1.
-    batch : float
-        Mean number of neighbours in time that are freed together.
-    phases : str
+    batch : float, default 1.0
+        Mean number of temporal neighbours that are freed together.
+    phases : str, default "plateau"
         `"plateau"`, `"ramp:kept=0.05"`, `"sawtooth:periods=4,kept=0.05"` or
         `"peaks:periods=4,width=0.1,height=10"`.
-    threads : int
-        Number of threads; a random thread allocates each object.
-    remote : float
-        Share of the objects that another thread frees.
-    seed : int
+    threads : int, default 1
+        Number of threads. A random thread allocates each object.
+    remote : float, default 0.0
+        Share of the objects that another thread frees, from 0 to 1.
+    seed : int, default 1
         Seed of all random draws.
-    name : str
+    name : str, default "synthetic"
         Name of the trace.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
+    Returns
+    -------
+    Trace
+        The synthetic events in memory.
+
     Raises
     ------
     SimallocError
-        For an unknown distribution, a value out of range, and if memory does not suffice.
+        If a distribution is unknown, if a value is out of range, or if memory is exhausted.
 
     Examples
     --------
     >>> trace = simalloc.generate(sizes="powerlaw:alpha=1.5", lifetimes="generational")
     >>> simalloc.simulate_all(trace, ["first-fit-ao", "binary-buddy"])
-
     """
     described = Synthetic(objects, sizes, lifetimes, correlation, batch, phases, threads, remote)
     with any_progress(name, 1.0, shown=progress) as bar:
