@@ -19,7 +19,7 @@ def best_possible(
     capacity: int | None = None,
     progress: bool | None = None,
 ) -> Placement:
-    """Return the lowest placement found with full knowledge of the trace.
+    """Return the best placement that is found for a trace that is known in advance.
 
     Parameters
     ----------
@@ -27,10 +27,11 @@ def best_possible(
         A trace, its name in the catalogue, or the path of a trace or log. A table of buffers in
         MiniMalloc's format may have gaps.
     effort : float, optional
-        Seconds after which the search ends. By default an exact search (few objects) ends after 10
-        seconds, and a search among more objects ends with its fixed list of fast tries.
+        Seconds after which the search ends. By default, the search ends after 10
+        seconds for up to 5,000 objects. For more objects, a fixed list of fast heuristics replaces
+        the search.
     capacity : int, optional
-        Bytes. The search ends as soon as a placement fits into the capacity, or when it is proven
+        Capacity in bytes. The search ends as soon as a placement fits into the capacity, or when it is proven
         that none can. By default the search minimises the height.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.

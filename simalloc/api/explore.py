@@ -41,7 +41,8 @@ def explore(
     of the live bytes are mapped apart from the heap, as under jemalloc, the map omits addresses
     that are never used.
 
-    The kernel computes the views. It needs about 29 bytes per event, and 32 more for each policy.
+    The kernel computes the views. For each event, it keeps about 29 bytes, and 32 more for each
+    policy.
 
     Parameters
     ----------

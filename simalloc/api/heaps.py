@@ -142,7 +142,7 @@ def waste(
     progress: bool | None = None,
     **options: Unpack[RunKeywords],
 ) -> Waste:
-    """Return the bytes of a heap after an event by kind: live, headers, rounding, free and others.
+    """Return the bytes of a heap after an event, by kind: live, headers, rounding, free and more.
 
     `draw_waste` draws several results. Headers and tables of a policy are included with
     `"best-fit-ao:mechanism=on"`. Cached and free bytes are also split by pages of `page` bytes.
@@ -157,8 +157,8 @@ def waste(
         Index of the event (from 0) after which the heap is examined. The default is the event that
         `of` selects.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        Examine the heap at the first peak of its mapped or resident bytes, or when the largest free
-        block is first at its smallest.
+        Examine the heap at the first peak of its mapped or resident bytes, or at the first event at
+        which the largest free block is smallest.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
     **options
@@ -174,7 +174,7 @@ def waste(
     TraceError, PolicyError
         If the trace or the policy does not exist.
     SimallocError
-        If `of` is another word, or the event does not exist.
+        If `of` has another value, or the event does not exist.
 
     Examples
     --------

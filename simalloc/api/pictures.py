@@ -54,10 +54,10 @@ def draw_timelines(
 ) -> Picture:
     """Draw the heaps of one trace under several policies over time, above the live bytes.
 
-    Every peak is visible at any length of the trace. A log in which a board reports its free bytes
-    or its largest free block is drawn with the models: the first report at the first event, and the
-    last report at the last event. The other reports are placed by their times, or at equal
-    distances if some have no time.
+    Every peak is visible at any length of the trace. `board_log` adds the free bytes or the largest
+    free block that a board reported. Its first report is drawn at the first event, and its last
+    report at the last event. The other reports are drawn at their times, or evenly if not all
+    reports have times.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def draw_free_sizes(
 
 @checked()
 def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
-    """Draw the distributions of sizes and lifetimes of a trace's objects.
+    """Draw the sizes and lifetimes of a trace's objects, as cumulative shares.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def draw_ranking(
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
     of : {"mapped", "resident"}, default "mapped"
-        Bytes to which the measure applies. The runs must have measured them.
+        The bytes that the measure compares. The runs must have measured them.
     theme : {"light", "dark"}, default "light"
         Colours of the picture.
 
@@ -474,7 +474,7 @@ def draw_ranking(
     Raises
     ------
     SimallocError
-        If a run is missing, if `of` is another word, or if matplotlib is not installed (extra
+        If a run is missing, if `of` has another value, or if matplotlib is not installed (extra
         `plot`).
 
     Examples
@@ -503,7 +503,7 @@ def draw_fragmentation(
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
     of : {"mapped", "resident"}, default "mapped"
-        Bytes to which the measure applies. The runs must have measured them.
+        The bytes that the measure compares. The runs must have measured them.
     theme : {"light", "dark"}, default "light"
         Colours of the picture.
 
@@ -515,7 +515,7 @@ def draw_fragmentation(
     Raises
     ------
     SimallocError
-        If a run is missing, if `of` is another word, or if matplotlib is not installed (extra
+        If a run is missing, if `of` has another value, or if matplotlib is not installed (extra
         `plot`).
 
     Examples

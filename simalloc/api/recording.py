@@ -49,7 +49,7 @@ def record(
 ) -> Trace:
     """Run a command, record its malloc calls and return the trace.
 
-    Ctrl-C, or an interrupt of the kernel, ends the command and returns the calls so far.
+    Ctrl-C, or an interrupt of the kernel, ends the command and returns the calls recorded so far.
 
     Parameters
     ----------
