@@ -31,8 +31,8 @@ def best_possible(
         seconds for up to 5,000 objects. For more objects, a fixed list of fast heuristics replaces
         the search.
     capacity : int, optional
-        Capacity in bytes. The search ends as soon as a placement fits into the capacity, or when it is proven
-        that none can. By default the search minimises the height.
+        Capacity in bytes. The search ends as soon as a placement fits into the capacity, or it is
+        proven that no placement fits. By default the search minimises the height.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
 
