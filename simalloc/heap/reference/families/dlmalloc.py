@@ -37,7 +37,7 @@ class DlmallocHeap(Heap):
         self._mapped: set[int] = set()
 
     def malloc(self, size: int) -> int:
-        """Try steps 1 to 5 until one of them finds a block."""
+        """Try steps 1 to 6 until one of them finds a block."""
         self.visited = 0
         search = self._search_small if size <= self._small_up_to else self._search_large
         found = search(size)
@@ -144,7 +144,7 @@ class DlmallocHeap(Heap):
         return found
 
     def _ask_system(self, size: int) -> int:
-        """Take step 5: map a segment for a large request; else raise the break for the top."""
+        """Take steps 5 and 6: map a segment for a large request, or raise the break for the top."""
         if self._map and size >= self._map and self._top is not None:
             address = self._map_block(size)
             self.growths += 1

@@ -30,7 +30,7 @@ class LeaHeap(Heap):
         self._mapped: set[int] = set()
 
     def malloc(self, size: int) -> int:
-        """Try steps 1 to 5 until one of them finds a block."""
+        """Try steps 1 to 6 until one of them finds a block."""
         self.visited = 0
         for step in (self._exact_fit, self._use_last_remainder, self._best_fit, self._use_top):
             found = step(size)
@@ -159,7 +159,7 @@ class LeaHeap(Heap):
         return address
 
     def _grow_top(self, size: int) -> int:
-        """Take step 5: raise the break by the whole request; return the top."""
+        """Take step 6: raise the break by the whole request; return the top."""
         new = self._grow(round_up(size + self._keep, self._growth))
         self.blocks.mark(new, State.FREE)
         if self._top is None:
