@@ -1,4 +1,4 @@
-"""Results for people: tables, figures, pages."""
+"""Presentation of results as tables, figures and pages."""
 
 from simalloc.report.table import FORMATS, Format, Markdown, Rounded, Table, write_table
 

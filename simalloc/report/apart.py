@@ -1,4 +1,4 @@
-"""The legend of a heap map for memory that has no place on it."""
+"""Legend of a heap map for memory that is mapped apart from the heap."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def beside(heap: HeapMap, words: str, separator: str = "; ") -> str:
-    """Return words on a map, and after them how much of its heap is mapped apart, if any is."""
+    """Return the legend `words`, with the memory that a heap maps apart, if any, added."""
     note = f"not shown: up to {spell_bytes(heap.apart)} mapped apart" if heap.apart else ""
     return separator.join(filter(None, (words, note)))

@@ -13,9 +13,9 @@ from simalloc.trace.sample import sampled_every
 
 
 def start_sentence(provenance: Mapping[str, Any], *, begun: bool = False) -> str:
-    """Return a sentence on the blocks that were live when the recording began; "" for none.
+    """Return a sentence on the blocks that were live when the recording began, or "" if none.
 
-    With `begun`, the policies begin with the heap of the process.
+    If `begun`, the policies begin with the heap of the process.
     """
     start = provenance.get("live_at_start")
     if start is None:
@@ -36,7 +36,7 @@ def start_sentence(provenance: Mapping[str, Any], *, begun: bool = False) -> str
 
 
 def start_notes(runs: Iterable[Run]) -> tuple[str, ...]:
-    """Return a sentence for each trace of a running process, on the share that was already live."""
+    """Return a sentence for each trace of a running process, on its live bytes at the start."""
     of_process = {run.trace: run for run in runs if run.live_at_start.objects}
     return tuple(
         f"{name}: {spell_bytes(run.live_at_start.bytes)} were live at the start "

@@ -1,4 +1,4 @@
-"""Two traces side by side, as tables and as records for other programs."""
+"""Comparison of two traces, as tables and as records for other programs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("before", "after", "change", "change %")
 
 _WHOLE: Final = 1000
-"""From here on people read no decimals."""
+"""Figures of at least this size are shown without decimals."""
 
 
 def before_after_tables(found: BeforeAfter, most: int = 20) -> list[Table]:
-    """Return the figures of the whole, and the `most` functions that have changed most."""
+    """Return a table of both traces, and a table of the `most` functions that changed most."""
     before, after = found.policies
     under = f"under {before}" if before == after else f"under {before} and {after}"
     figures = Table(
@@ -48,7 +48,7 @@ def before_after_tables(found: BeforeAfter, most: int = 20) -> list[Table]:
 
 
 def before_after_record(found: BeforeAfter) -> dict[str, Any]:
-    """Return everything in plain values, ready for JSON."""
+    """Return the comparison as plain values, ready for JSON."""
     return {
         "before": found.before,
         "after": found.after,
@@ -74,7 +74,7 @@ def before_after_record(found: BeforeAfter) -> dict[str, Any]:
 
 
 def before_after_values_table(found: BeforeAfter) -> Table:
-    """Return a row a figure of the whole or of a function, for CSV."""
+    """Return a table for CSV, with a row for each figure of the traces and of each function."""
     rows: list[Sequence[Value]] = [
         ("", each.name, _plain(each.before), _plain(each.after)) for each in found.figures
     ]

@@ -1,4 +1,4 @@
-"""Best possible placements as rows."""
+"""Offline placements as rows of tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTES: Final = (
 
 
 def placements_table(placements: Sequence[tuple[str, Placement]]) -> Table:
-    """Return a row for each name and placement: the bounds, the heap, and the proof."""
+    """Return a table with a row for each placement: its name, bounds, heap and proof."""
     columns = ("trace", "peak live", "lower bound", "heap", "above", "status", "seconds", "found")
     rows = [
         (
@@ -36,7 +36,7 @@ def placements_table(placements: Sequence[tuple[str, Placement]]) -> Table:
 
 
 def placement_record(name: str, placement: Placement) -> dict[str, Any]:
-    """Return a placement's figures as plain values, ready for JSON."""
+    """Return the figures of a placement as plain values, ready for JSON."""
     return {
         "trace": name,
         "peak_live_bytes": placement.bound,
@@ -56,7 +56,7 @@ def spelled_status(placement: Placement) -> str:
 
 
 def capacity_sentence(name: str, placement: Placement, capacity: int) -> str:
-    """Say whether a trace fits into a capacity (bytes), and how that is known."""
+    """Return a sentence that says whether a trace fits into a capacity in bytes, and why."""
     fits = placement.fits(capacity)
     if fits:
         return f"{name} fits into {capacity:,} bytes: a placement needs {placement.height:,}."

@@ -1,4 +1,4 @@
-"""The device memory that a program needs, as tables and as sentences."""
+"""Tables and sentences on the device memory that a program needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.sizes import spell_bytes
 _MIB: Final = 1 << 20
 _SMALL: Final = 1000 * _MIB
 DEFAULT: Final = "default"
-"""The name of the row without any settings."""
+"""Name of the row without settings."""
 CAVEAT: Final = (
     "Retries and calls (allocations + frees) are counted on the smallest device. A program that "
     "reacts to an out-of-memory error would make other requests."
@@ -23,13 +23,13 @@ CAVEAT: Final = (
 
 
 def device_tables(found: WhatIf) -> list[Table]:
-    """Return the model beside the real run, if it is known, and a row for each settings text."""
+    """Return the table of the model and the real run, if known, and the table of settings."""
     tables = [settings_table(found)]
     return [model_table(found), *tables] if found.recorded else tables
 
 
 def model_table(found: WhatIf) -> Table:
-    """Return the figures of the real allocator beside the model's with the same settings."""
+    """Return the figures of the real allocator and of its model, with the same settings."""
     real, model = found.recorded or {}, found.model
     taken = real.get("segment_alloc", 0) + real.get("segment_map", 0)
     back = real.get("segment_free", 0) + real.get("segment_unmap", 0)
@@ -62,7 +62,7 @@ def model_table(found: WhatIf) -> Table:
 
 
 def settings_table(found: WhatIf) -> Table:
-    """Return a row for each text of settings, and one for the least possible; in MiB."""
+    """Return a table in MiB with a row for each settings text, followed by the lower bounds."""
     columns = [
         *("settings", "peak reserved", "requested", "rounding", "split free", "whole free"),
         *("smallest device", "retries", "calls"),
@@ -79,7 +79,7 @@ def settings_table(found: WhatIf) -> Table:
 
 
 def pinned_table(shown: DeviceMap) -> Table:
-    """Return the half-empty segments when most memory was taken, and what keeps each."""
+    """Return the half-empty segments at the peak of reserved memory, and their last objects."""
     found = shown.pinned
     places = any(one.place for one in found.worst)
     columns = [
@@ -123,7 +123,7 @@ def pinned_table(shown: DeviceMap) -> Table:
 
 
 def _empty(found: Pinned) -> str:
-    """Return a sentence on the empty segments."""
+    """Return a sentence about the empty segments."""
     if not found.empty:
         return "No segment is empty."
     are = counted(found.empty, "segment is", "segments are")
@@ -131,7 +131,7 @@ def _empty(found: Pinned) -> str:
 
 
 def sentences(found: WhatIf) -> tuple[str, ...]:
-    """Return the conclusions in words; the last is a line for a shell."""
+    """Return the conclusions as sentences, followed by a line for a shell."""
     best, said = found.best, []
     for capacity in found.capacities:
         if found.live > capacity:
@@ -172,7 +172,7 @@ def paste(settings: str) -> str:
 
 
 def device_record(found: WhatIf) -> dict[str, Any]:
-    """Return everything in plain values, ready for JSON; bytes throughout."""
+    """Return all results as plain values, ready for JSON. All sizes are in bytes."""
     return {
         "trace": found.trace,
         "events": found.events,
@@ -241,5 +241,5 @@ def _beside(what: str, real: int, model: int) -> Sequence[Value]:
 
 
 def _mib(size: int) -> Rounded:
-    """Return MiB, with a decimal where it matters."""
+    """Return a size in MiB, with decimals only where they matter."""
     return Rounded(size / _MIB, 1 if size % _MIB and size < _SMALL else 0)

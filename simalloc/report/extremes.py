@@ -1,4 +1,4 @@
-"""Lines over time that pass through every extreme, and how high a picture of them is."""
+"""Lines over time that pass through every extreme, and the height of their charts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HIGHEST: Final = 1.6
-"""Mapped bytes may go so far above the resident ones before a picture cuts them off."""
+"""Maximum height of a chart as a multiple of the resident bytes. Higher lines are cut off."""
 
 
 def both_extremes(
@@ -17,7 +17,7 @@ def both_extremes(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return times and values of a line that passes through the extremes of every interval.
 
-    Intervals are put together until there are at most `most`.
+    Adjacent intervals are joined until at most `most` are left.
     """
     together = max(1, -(-len(low) // most))
     if together > 1:

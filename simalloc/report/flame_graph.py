@@ -1,4 +1,4 @@
-"""A flame graph of its own: a page that needs nothing else, which a notebook shows in a frame."""
+"""Flame graph as a self-contained page, which a notebook shows in a frame."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ document.documentElement.dataset.ready = "yes";
 </script></body></html>
 """)
 _HEIGHT: Final = 460
-"""Pixels of the frame in a notebook; deeper boxes are reached by scrolling."""
+"""Height of the frame in a notebook, in pixels; the reader scrolls to deeper boxes."""
 
 
 @dataclass(frozen=True, eq=False)
 class FlameGraph:
-    """Profiles of one trace by policy ("": without one), as boxes."""
+    """Profiles of one trace as boxes, by policy; "" is the trace without a policy."""
 
     name: str
     profiles: Mapping[str, Profile]
@@ -51,7 +51,7 @@ class FlameGraph:
         return printable(f"<FlameGraph: {self.name}>")
 
     def page(self) -> str:
-        """Return it as a page of HTML that needs nothing else."""
+        """Return the flame graph as a self-contained HTML page."""
         return _PAGE.substitute(
             title=escape(f"Which code: {self.name}"),
             light=css_variables(PALETTES["light"]),
@@ -62,7 +62,7 @@ class FlameGraph:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as a page. Raises `OSError` if that is not possible."""
+        """Write the page to a file. Raises `OSError` if the file cannot be written."""
         with replacing(path) as stream:
             stream.write(self.page().encode())
 

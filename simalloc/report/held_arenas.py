@@ -1,4 +1,4 @@
-"""Python's arenas that are held, and by which code, as tables."""
+"""Tables of Python's nearly empty arenas and the code that pins them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from simalloc.advice import HeldArenas
 
 _MAX_ROWS: Final = 10
-"""Rows of each table."""
+"""Maximum number of rows in a table."""
 
 
 def arenas_text(held: HeldArenas) -> str:
-    """Return in a sentence what holds Python's arenas."""
+    """Return a sentence on the blocks that pin Python's arenas."""
     sparse = held.sparse
     blocks, data = sum(each.blocks for each in sparse), sum(each.bytes for each in sparse)
     return (
@@ -26,13 +26,13 @@ def arenas_text(held: HeldArenas) -> str:
 
 
 def arenas_table(held: HeldArenas) -> Table:
-    """Return the arenas in which the least is live, one a row."""
+    """Return a table of the arenas with the fewest live bytes."""
     rows = [(each.number, each.blocks, each.bytes, each.place) for each in held.arenas[:_MAX_ROWS]]
     columns = ("arena", "blocks", "bytes", "mostly allocated by")
     return Table("Python's emptiest arenas", columns, rows)
 
 
 def arena_code_table(held: HeldArenas) -> Table:
-    """Return the code whose blocks hold nearly empty arenas, one a row."""
+    """Return a table of the code whose blocks pin nearly empty arenas."""
     columns = ("code", "blocks", "arenas")
     return Table("Code that pins nearly empty arenas", columns, list(held.places[:_MAX_ROWS]))

@@ -1,4 +1,4 @@
-"""A table as HTML, for notebooks and pages."""
+"""Tables as HTML, for notebooks and pages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from simalloc.sizes import spell_bytes
 
 
 def html(table: Table, *, sizes: bool = False, strong: str = "") -> str:
-    """Return a table as a fragment of HTML, its title above and its notes below.
+    """Return a table as a fragment of HTML, with its title above and its notes below.
 
-    With `sizes`, all numbers except scales and percentages are bytes and are shown with a unit.
-    Rows with a cell that ends in `strong` are bold, unless it is empty.
+    If `sizes`, all numbers except scales and percentages are bytes and are shown with a unit.
+    Rows with a cell that ends in `strong` are bold, unless `strong` is empty.
     """
     numbers = [table.is_number(place) for place in range(len(table.columns))]
     rows = _spelled_sizes(table) if sizes else table.rows
@@ -43,7 +43,7 @@ def _spelled_sizes(table: Table) -> list[list[Value]]:
 
 
 def with_code(text: str) -> str:
-    """Return a text for HTML, with what stands between backticks as code."""
+    """Return a text as HTML. Text between backticks becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 

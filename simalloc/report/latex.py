@@ -1,4 +1,4 @@
-"""A table as LaTeX, with the lines of the booktabs package."""
+"""Tables as LaTeX, with the lines of the booktabs package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def latex(
     numbers: Sequence[bool],
     notes: Iterable[str],
 ) -> str:
-    """Return a table environment of spelled cells; the notes follow as comments and caption."""
+    """Return a table environment of spelled cells, with the notes as comments and caption."""
     alignment = "".join("r" if number else "l" for number in numbers)
     return "\n".join(
         (

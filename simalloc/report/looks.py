@@ -1,6 +1,6 @@
-"""Representations in notebooks: the tables and the picture of each kind of object.
+"""Representations in notebooks: the tables and the picture of each type of object.
 
-`simalloc.shown` uses them for objects in layers below.
+`simalloc.shown` uses them for the objects of lower layers.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from simalloc.trace.statistics.liveness import curve_of
 __all__ = ["html_of", "png_of", "steps_html", "steps_written", "tables_of", "text_of"]
 
 _SITES: Final = 15
-"""Lines of code in a table."""
+"""Maximum number of lines of code in a table."""
 
 
 def html_of(thing: object) -> str:
-    """Return the tables of a thing as HTML."""
+    """Return the tables of an object as HTML."""
     return "".join(map(html, tables_of(thing)))
 
 
 def text_of(thing: object) -> str:
-    """Return the tables of a thing as text."""
+    """Return the tables of an object as text."""
     stream = StringIO()
     for table in tables_of(thing):
         write_table(table, "table", stream)
@@ -71,7 +71,7 @@ def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:
 
 @singledispatch
 def tables_of(thing: object) -> Sequence[Table]:
-    """Return the tables of an object; the kinds of objects are registered below."""
+    """Return the tables of an object. The types of objects are registered below."""
     raise TypeError(f"a {type(thing).__name__} cannot be shown as a table")
 
 
@@ -202,7 +202,7 @@ def _pins_table(title: str, pins: Sequence[Pin], *notes: str) -> Table:
 
 
 def _facts(title: str, **facts: Value) -> list[Table]:
-    """Return a table of two columns: a name, and its fact."""
+    """Return a table with two columns: the name and the value of each fact."""
     rows = [
         (name.replace("_", " "), value) for name, value in facts.items() if value not in (None, "")
     ]
@@ -216,7 +216,7 @@ def _percents(measures: Fragmentation) -> dict[str, Value]:
 
 
 def _spans(values: Sequence[float], count: int = 60) -> list[float]:
-    """Return the most in each of at most `count` equal spans."""
+    """Return the maximum in each of at most `count` equal spans."""
     count = min(count, len(values))
     edges = [place * len(values) // count for place in range(count + 1)] if count else [0]
     return [max(values[low:high]) for low, high in pairwise(edges)]

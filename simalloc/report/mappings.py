@@ -1,4 +1,4 @@
-"""Memory that a recorded program mapped by itself, as a table."""
+"""Table of the memory that a recorded program mapped itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTE: Final = (
 
 
 def mappings_table(provenance: Mapping[str, Any]) -> Table | None:
-    """Return the places that mapped most resident memory; None if no place has resident memory."""
+    """Return the places that mapped the most resident memory, or None if none is resident."""
     found: Sequence[Mapping[str, Any]] = provenance.get("mappings") or ()
     resident = [one for one in found if one["resident_bytes"] or one["final_resident_bytes"]]
     if not resident:

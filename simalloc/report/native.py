@@ -1,4 +1,4 @@
-"""Traces through real allocators as rows: a table for people, and one with every figure."""
+"""Runs of real allocators as tables: a short table, and a table of all figures."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ _ALL: Final[_Columns] = (
 
 
 def native_table(runs: Sequence[NativeRun]) -> Table:
-    """Return a row a run: memory in bytes, by peak live bytes, and nanoseconds an event."""
+    """Return a table with a row per run: its memory, and its nanoseconds per event.
+
+    Memory is in bytes, and relative to the peak live bytes.
+    """
     notes = (
         "Peak, final and mean bytes, minus the bytes of a process that never calls malloc.",
         "Mapped: writable memory from the system. At start: resident when the library is loaded.",
@@ -69,7 +72,7 @@ def native_table(runs: Sequence[NativeRun]) -> Table:
 
 
 def native_records_table(runs: Sequence[NativeRun]) -> Table:
-    """Return a row a run with every figure, for JSON and CSV."""
+    """Return a table with all figures of each run, for JSON and CSV."""
     return _table(runs, _ALL)
 
 
@@ -79,7 +82,7 @@ def _table(runs: Sequence[NativeRun], columns: _Columns, notes: Sequence[str] = 
 
 
 def _of_one_thread(runs: Sequence[NativeRun]) -> tuple[str, ...]:
-    """Return a note on the traces whose threads are not known."""
+    """Return a note on the traces whose threads are unknown."""
     names = dict.fromkeys(run.trace for run in runs if not run.threads_known)
     if not names:
         return ()

@@ -1,4 +1,4 @@
-"""Bytes of pages with live objects, as a table."""
+"""Table of the bytes in pages with live objects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simalloc.sizes import format_size
 
 
 def pages_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
-    """Return a row a run and size of pages: the bytes of pages with at least one live byte.
+    """Return a table with a row per run and page size: the bytes of all pages with a live byte.
 
-    A further row of each run has its mapped or resident bytes if `of` names these.
+    If `of` is a quantity, each run has another row with its mapped or resident bytes.
     """
     columns = ("trace", "policy", "page", "peak", "mean", "final", "peak %", "peak live")
     rows = [
@@ -42,13 +42,13 @@ def pages_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
 
 
 def _rows(run: Run, of: Quantity | None) -> list[tuple[str, Footprint]]:
-    """Return the text of a row's first column, and the bytes of the row."""
+    """Return the name and the bytes of each row of a run."""
     rows = [(format_size(size), occupied) for size, occupied in run.occupied.items()]
     return rows if of is None else [*rows, (of, footprint(run, of))]
 
 
 def pages_records_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
-    """Return the same with how many threads were replayed, and are, for JSON and CSV."""
+    """Return the table of `pages_table` with the numbers of threads, for JSON and CSV."""
     table = pages_table(runs, of)
     threads = [(run.replayed_threads, run.threads) for run in runs for _ in _rows(run, of)]
     rows = [(*row, *both) for row, both in zip(table.rows, threads, strict=True)]

@@ -1,7 +1,7 @@
-"""The colours of figures and pages, light and dark, which the colour-blind tell apart.
+"""Colours of figures and pages, light and dark, that the colour-blind can distinguish.
 
-Line colours are Okabe & Ito's (2008), brightened where the background is dark; ages run through
-the colour map plasma, which is even in lightness, so that it reads in grey too.
+Line colours follow Okabe & Ito (2008), but are brighter on the dark background. Ages use the colour
+map plasma. Its lightness is even, so that it can be read in grey.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ Theme = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class Palette:
-    """A theme's colours."""
+    """Colours of a theme."""
 
     paper: str
     ink: str
     faint: str
-    """Grid lines, and text that steps back."""
+    """Colour of grid lines and of secondary text."""
     free: str
-    """Memory of the heap that nothing lives in."""
+    """Colour of heap memory without live objects."""
     accent: str
     """Colour for the most important marks."""
     lines: tuple[str, ...]
-    """For things of different kinds, the first for the most important."""
+    """Colours of lines, the first for the most important line."""
     deepest: str
-    """End of the shades of the second line colour."""
+    """Last shade of the second line colour."""
     youngest: float
-    """Position in plasma, from 0 to 1, of the youngest age; old objects contrast with the paper."""
+    """Position in plasma, from 0 to 1, of the youngest age. Old objects contrast with the paper."""
     oldest: float
 
 
@@ -64,7 +64,7 @@ _PLASMA: Final = (
     "0d0887", "3a049a", "5c01a6", "7e03a8", "9c179e", "b52f8c", "cc4778",
     "de5f65", "ed7953", "f89441", "fdb22f", "fbd524", "f0f921",
 )  # fmt: skip
-"""The colour map at equal distances."""
+"""Colours of the colour map plasma at equal distances."""
 
 
 def css_variables(palette: Palette) -> str:

@@ -1,4 +1,4 @@
-"""Where a policy puts each object, and what the heap has then, as CSV."""
+"""Address of each object under a policy, and the state of the heap after each event, as CSV."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def write_placements(
     every: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write a row for each event, or each one in `every` and the last; events count from 1.
+    """Write a row for every `every`-th event and for the last one; events count from 1.
 
     The columns are event, address, mapped and resident bytes, the size of the largest free block if
-    it is measured, and then the allocator's own figures behind its name, such as
-    `jemalloc.allocated`. Addresses and bytes are the program's. An address
-    is in the allocator's own terms, `-` after an event that leaves no object, and `x` after a
-    request that was refused. `progress` is called with the number of events done since its last
-    call. Raises as `simulate` does.
+    it is measured, and the figures that the allocator itself reports, such as
+    `jemalloc.allocated`. Addresses and bytes are unscaled. An address is written as the allocator
+    defines it, as `-` after an event that leaves no object, or as `x` after a refused request.
+    `progress` is called with the number of events done since its last call. Raises the exceptions
+    of `simulate`.
     """
     watched = Watched(setting)
     description = setting.policy.description
@@ -65,10 +65,10 @@ def _rows(
 
 
 def _measured(setting: Setting) -> list[str]:
-    """Return the fields of `Sight` that are columns, in bytes."""
+    """Return the fields of `Sight` that are columns, all in bytes."""
     return ["mapped", "resident", *(["largest_free"] if setting.options.largest_free else [])]
 
 
 def _quotient(scaled: int, scale: int) -> float:
-    """Return scaled bytes in bytes of the program, as a whole number where they are one."""
+    """Return scaled bytes as unscaled bytes, as an integer if possible."""
     return scaled / scale if scaled % scale else scaled // scale

@@ -1,4 +1,4 @@
-"""The catalogue of policies as tables, and all that is known of one."""
+"""Tables of the catalogue of policies, and of all facts about one policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTES = (
 
 
 def policies_table(policies: Iterable[Policy]) -> Table:
-    """Return a row a policy with what names it, its source, and how that was read."""
+    """Return a table with a row per policy: its names, its source and its interpretation."""
     return Table(
         "Policies",
         ("name", "groups", "family", "parameters", "source", "reading"),
@@ -36,9 +36,10 @@ def policies_table(policies: Iterable[Policy]) -> Table:
 
 
 def group_tables(policies: Sequence[Policy]) -> list[Table]:
-    """Return a table per group with a line per policy; a policy of two groups is in both.
+    """Return a table for each group, with a line for each policy of the group.
 
-    The lines have the parameters whose values differ from the defaults of the policy's family.
+    A policy of two groups is in both tables. A line contains the parameters whose values differ
+    from the defaults of the policy's family.
     """
     members: dict[str, list[Policy]] = {}
     for policy in policies:
@@ -56,7 +57,7 @@ def group_tables(policies: Sequence[Policy]) -> list[Table]:
 
 
 def policy_tables(policy: Policy) -> list[Table]:
-    """Return the facts on a policy, and its parameters."""
+    """Return a table of the facts about a policy, and a table of its parameters."""
     facts = [
         ("groups", ", ".join(f"@{group}" for group in policy.groups)),
         ("family", f"{policy.family}: {_summary(policy)}"),
@@ -80,7 +81,7 @@ def _summary(policy: Policy) -> str:
 
 
 def _overhead(policy: Policy) -> str:
-    """Return the overhead of the allocator's own mechanism in words, if that can be left out."""
+    """Return the overhead of the mechanism in words, if the mechanism can be turned off."""
     if not isinstance(policy.description, HeapFamily):
         return ""
     overhead = asdict(policy.description.overhead)
@@ -102,7 +103,7 @@ def _title(group: str) -> str:
 
 
 def _characteristic(policy: Policy) -> str:
-    """Return the parameters that are not at the defaults of the policy's family."""
+    """Return the parameters that differ from the defaults of the policy's family."""
     known = policy.family_defaults
     return _spelled({name: v for name, v in policy.parameters.items() if known.get(name) != v})
 

@@ -1,4 +1,4 @@
-"""Fixed pools as rows: the smallest pool, larger ones that fail, and safe sizes."""
+"""Tables of fixed pools: the smallest pool, larger pools that fail, and safe sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_SEPARATORS: Final = 12
 
 
 def pools_table(answers: Sequence[Answer]) -> Table:
-    """Return a row a policy, by the smallest pool."""
+    """Return a table with a row per policy, in order of the smallest pool."""
     columns = (
         "policy", "smallest", "× peak live", "fail above", "safe", "largest free", "high water",
         "works", "longest search",
@@ -61,7 +61,7 @@ def _row(answer: Answer) -> Sequence[Value]:
 
 
 def margins_table(margins: Sequence[Margin]) -> Table:
-    """Return a row a policy: the pools for the recorded traces, and with their variations."""
+    """Return a table with a row per policy: its pools without and with variations of the traces."""
     columns = ("policy", "recorded", "with variations", "margin %", "safe", "needed by")
     rows: list[Sequence[Value]] = []
     for margin in margins:
@@ -107,7 +107,7 @@ def pool_record(answer: Answer) -> dict[str, Any]:
 
 
 def diagnosis_table(found: Diagnosis) -> Table:
-    """Return the objects that keep free blocks apart, with what happened and what would help."""
+    """Return a table of the objects that separate free blocks, with the remedies in its notes."""
     columns = ("between free blocks", "objects", "bytes", "mean age, events", "never freed")
     rows: list[Sequence[Value]] = [
         (each.what, each.objects, each.bytes, Rounded(each.age, 0), each.never_freed)
@@ -122,7 +122,7 @@ def diagnosis_table(found: Diagnosis) -> Table:
 
 
 def _remedies(found: Diagnosis) -> list[str]:
-    """Return what would have helped: a smaller request, another order, or another allocator."""
+    """Return remedies: a smaller request, another order, block pools or another allocator."""
     remedies = []
     if found.largest_request is not None:
         remedies.append(
@@ -145,9 +145,9 @@ def _remedies(found: Diagnosis) -> list[str]:
 
 
 def block_pools_table(found: BlockPools, alone: Answer, rest: Answer) -> Table:
-    """Return a row a pool of fixed-size blocks, and the heap beside them.
+    """Return a table with a row per pool of fixed-size blocks, and a row for the remaining heap.
 
-    `alone` is the heap without the pools, `rest` the one beside them.
+    `alone` is the heap without block pools, and `rest` the heap beside them.
     """
     columns = ("block", "blocks", "bytes")
     heap, least = (each.sizes.smallest if each.sizes else None for each in (rest, alone))
@@ -165,7 +165,7 @@ def block_pools_table(found: BlockPools, alone: Answer, rest: Answer) -> Table:
 
 
 def margin_record(margin: Margin) -> dict[str, Any]:
-    """Return the pools with variations as plain values, ready for JSON."""
+    """Return the pool sizes with variations as plain values, ready for JSON."""
     sizes = margin.varied.sizes
     return {
         "variations": margin.variations,

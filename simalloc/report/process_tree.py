@@ -1,4 +1,4 @@
-"""The processes of a recording as a table and a sentence."""
+"""Table and sentence on the processes of a recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def process_tree_verdict(tree: ProcessTree) -> str:
-    """Return a sentence on the maximum of all processes together, and the largest part of it."""
+    """Return a sentence on the peak of all processes together, and on its largest part."""
     resident = tree.resident
     place = int(resident.argmax())
     most = max(tree.processes, key=lambda one: float(one.resident[place]))
@@ -33,7 +33,7 @@ def process_tree_verdict(tree: ProcessTree) -> str:
 
 
 def process_tree_table(tree: ProcessTree) -> Table:
-    """Return a row a process, those with most resident bytes first, and one for small ones."""
+    """Return a table with a row per large process, the largest first, and a row for all others."""
     place = int(tree.resident.argmax())
     large = tree.large
     rows: list[Sequence[Value]] = [

@@ -1,4 +1,4 @@
-"""Text with headings and lists, written in Markdown, for people at a terminal."""
+"""Output of Markdown text with headings and lists to a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.report.table import PIPE_WIDTH
 
 
 def write_prose(text: str, stream: TextIO) -> None:
-    """Write Markdown as wide as the terminal is."""
+    """Write Markdown in the width of the terminal."""
     console = Console(file=stream, highlight=False, force_jupyter=False)
     console.width = console.width if stream.isatty() else PIPE_WIDTH
     console.print(Markdown(text))

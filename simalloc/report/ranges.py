@@ -1,4 +1,4 @@
-"""Changes of a policy's figures over the values of one of its parameters: a row per policy."""
+"""Ranges of a policy's figures over the values of one of its parameters."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
 def ranges_table(
     spreads: Sequence[tuple[Policy, Sequence[Run]]], what: str, of: Quantity = "mapped"
 ) -> Table:
-    """Return a row a policy and its runs, with least, median and most of some figures.
+    """Return a table with a row per policy: the minimum, median and maximum of its runs.
 
-    `what` names the parameter and its values, `of` the bytes that are measured. A figure that is
-    not defined in some run is left out.
+    `what` names the parameter and its values, and `of` the measured bytes. A figure that is
+    undefined in one of the runs is left out.
     """
     figures: dict[str, Callable[[Run], float]] = {
         "#4 %": lambda run: 100 * fragmentation(run, bytes_of_fragmentation(of))[4],

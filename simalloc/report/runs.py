@@ -1,4 +1,4 @@
-"""Runs as rows: a table for people, and records for other programs."""
+"""Runs as tables, and as records for other programs."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ LARGEST_FREE_NOTES: Final = (
 )
 
 _NAMED: Final = 6
-"""Policies that a note names; of more it says how many."""
+"""Maximum number of policies that a note names; it states only the number of any others."""
 
 _TIMED: Final = 1e-3
-"""Seconds that a replay takes at least for its speed to be more than noise."""
+"""Minimum duration in seconds of a replay whose speed is shown; shorter times are noise."""
 
 _BY_NUMBER: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASURES}
 
@@ -53,9 +53,9 @@ def sorted_runs(
 ) -> list[Run]:
     """Return runs in order of a measure, `#1` to `#4`, or of any column of `flat_record`.
 
-    The minimum comes first. In every order, runs that refused requests follow those without a
-    refusal, and runs that were stopped follow finished ones. A run without a value comes last of
-    its kind. Raises `SimallocError` for a column that does not exist.
+    The minimum comes first. In every order, runs that refused requests follow runs without a
+    refusal, and stopped runs follow finished runs. Within each of these groups, runs without a
+    value come last. Raises `SimallocError` for a column that does not exist.
     """
     records = [(flat_record(run, of), run) for run in runs]
     column = _BY_NUMBER.get(by, by)
@@ -69,7 +69,7 @@ def sorted_runs(
 
 
 def incompleteness(run: Run) -> tuple[bool, bool]:
-    """Return the first sort key of runs: whether it was stopped, and whether it refused."""
+    """Return the first sort key of a run: whether it was stopped, and whether it has refusals."""
     return not run.finished, run.refused > 0
 
 
@@ -114,7 +114,10 @@ def record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
 
 
 def flat_record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
-    """Return the same in one level: `fragmentation_1` to `_4`, the policy with its parameters."""
+    """Return the values of `record` in one level.
+
+    The measures are `fragmentation_1` to `fragmentation_4`. The policy includes its parameters.
+    """
     fields = record(run, of)
     measures = fields.pop("fragmentation")
     del fields["parameters"]
@@ -124,12 +127,12 @@ def flat_record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
 
 
 def runs_table(runs: Sequence[Run], *, of: Quantity = "mapped", speed: bool = True) -> Table:
-    """Return a row a run, with what most people look for: the measures in percent, and bytes.
+    """Return a table with a row per run: the measures in percent, and bytes.
 
-    The measures are of the mapped bytes, or of the resident ones; of the largest free block the
-    table has the minimum, mean and final size instead. Where scale or mechanism differ from row to
-    row, columns say them. With `speed`, the last column says how fast the replay was,
-    which differs from run to run; of one that took less than a millisecond it says nothing.
+    The measures apply to the mapped or resident bytes, as `of` states. For the largest free block,
+    the table has its minimum, mean and final size instead. If scale or mechanism differ between
+    the runs, the table has columns for them. If `speed`, the last column is the time per event of
+    the replay, which varies from run to run; it is empty for a run of less than a millisecond.
     """
     is_measured = of != "largest-free"
     measures = MEASURES if is_measured else ()
@@ -192,7 +195,7 @@ def refusal_note(run: Run) -> str:
 
 
 def threads_notes(runs: Iterable[Run | Waste]) -> tuple[str, ...]:
-    """Return a sentence for each trace with threads that policies have replayed as one."""
+    """Return a sentence for each trace whose threads were replayed as a single thread."""
     alike: dict[tuple[str, int], list[str]] = {}
     for run in runs:
         if run.replayed_threads < run.threads:
@@ -205,14 +208,14 @@ def threads_notes(runs: Iterable[Run | Waste]) -> tuple[str, ...]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names in a sentence, the first of them if there are many."""
+    """Return names for a sentence: all, or the first ones and the number of the others."""
     if len(names) <= _NAMED:
         return ", ".join(names)
     return f"{', '.join(names[:_NAMED])} and {counted(len(names) - _NAMED, 'other')}"
 
 
 def runs_records_table(runs: Sequence[Run], of: Quantity = "mapped") -> Table:
-    """Return a row a run with every figure, for CSV."""
+    """Return a table with all figures of each run, for CSV."""
     records = [flat_record(run, of) for run in runs]
     columns = tuple(dict.fromkeys(name for each in records for name in each))
     return Table("Runs", columns, [tuple(row.get(name) for name in columns) for row in records])

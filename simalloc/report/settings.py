@@ -1,4 +1,4 @@
-"""Mallocs and their settings as a table, and as records for other programs."""
+"""Mallocs and their settings as tables, and as records for other programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simalloc.report.table import Rounded, Table, Value
 from simalloc.sizes import spell_bytes, spell_mib
 
 _BARS: Final = 60
-"""Bars that a line over time is made of."""
+"""Number of bars in a line over time."""
 
 _WIDTH: Final = 100
 
@@ -56,11 +56,11 @@ def settings_table(
     natives: Sequence[NativeRun] = (),
     wide: bool = False,
 ) -> Table:
-    """Return a row per setting: its resident bytes in MiB, and its cost.
+    """Return a table with a row per setting: its resident bytes in MiB, and its cost.
 
-    Live bytes and, if known, the `possible` heap of offline placement come first. `natives` are
-    real mallocs at their defaults, whose times are in the rows of their models. A `wide` table also
-    has mapped bytes, system calls and page faults.
+    The first rows are the live bytes and, if known, the `possible` heap of offline placement. The
+    rows of models contain the times of `natives`, the real mallocs at their defaults. A `wide`
+    table also has mapped bytes, system calls and page faults.
     """
     spelled = _in_mib(settings)
     columns = _bytes_columns(settings, spelled)
@@ -89,7 +89,7 @@ _Columns = dict[str, list[Value]]
 
 
 def _in_mib(settings: Sequence[Setting]) -> Callable[[float], Rounded]:
-    """Return a function from bytes to MiB, with the digits that suit the largest peak."""
+    """Return a function from bytes to MiB, with as many decimals as the largest peak needs."""
     top = max([one.peak_bytes for one in settings], default=0.0)
     return lambda size: Rounded(size / _MIB, 2 if top < 100 * _MIB else 1)
 
@@ -114,7 +114,7 @@ def _rare_columns(settings: Sequence[Setting], mib: Callable[[float], Rounded]) 
 
 
 def _known_columns(settings: Sequence[Setting], natives: Sequence[NativeRun]) -> _Columns:
-    """Return the columns of costs that have a value; contention concerns threads only."""
+    """Return the cost columns that have a value. Contention needs a trace with threads."""
     real = {run.allocator: run.nanoseconds for run in natives}
     has_threads = any(one.run.threads > 1 for one in settings)
     columns: _Columns = {
@@ -131,7 +131,7 @@ def _live_rows(
     mib: Callable[[float], Rounded],
     columns: int,
 ) -> list[Sequence[Value]]:
-    """Return the rows of the live bytes and of the best possible heap, as far as known."""
+    """Return the rows of the live bytes and, if known, of the best possible heap."""
     rows: list[Sequence[Value]] = []
     rest: list[Value] = [None] * (columns - 6)
     if settings:
@@ -157,9 +157,9 @@ def _at_start(natives: Sequence[NativeRun]) -> str:
 def footprints_table(
     settings: Sequence[Setting], advice: Advice, natives: Sequence[NativeRun]
 ) -> Table:
-    """Return live, resident and mapped bytes under the present setting and the best of each malloc.
+    """Return live, resident and mapped bytes of the present setting and of each malloc at its best.
 
-    Real mallocs that have replayed the trace are below the models.
+    The rows of real mallocs that have replayed the trace follow the models.
     """
     now = "current" if advice.is_known else "assumed"
     shown: dict[int, tuple[str, Setting]] = {id(advice.now): (now, advice.now)}
@@ -206,7 +206,7 @@ def footprints_table(
 
 
 def _against(peak: float, now: float) -> str | None:
-    """Return a peak as a signed difference in percent from the present one."""
+    """Return the difference between a peak and the present peak, in percent with its sign."""
     return f"{round(100 * (peak / now - 1)):+,} %".replace("-", "−") if now else None
 
 
@@ -225,7 +225,7 @@ def settings_record(
     machine: Machine,
     process: Recorded,
 ) -> dict[str, object]:
-    """Return all that is known of a trace under its settings, as one object for JSON."""
+    """Return all results of a trace and its settings as one object for JSON."""
     return {
         "trace": trace,
         "machine": {
@@ -245,7 +245,7 @@ def settings_record(
 
 
 def _process(process: Recorded, advice: Advice) -> dict[str, object]:
-    """Return the facts on the process itself; bytes, or None without samples."""
+    """Return the measurements of the process itself, or None for those that need samples."""
     sampled = process.has_samples
     share = advice.share
     return {
@@ -265,7 +265,7 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
 
 
 def _live_at_start(run: Run) -> dict[str, float] | None:
-    """Return the bytes live when the recording began and their share of peak live, or None."""
+    """Return the live bytes at the start of the recording and their share of the peak, or None."""
     began = run.live_at_start
     if not began.objects:
         return None
@@ -301,7 +301,7 @@ def _recommendation(advice: Advice) -> dict[str, object] | None:
 
 
 def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, object]]:
-    """Return a record a setting, for JSON and CSV."""
+    """Return a record for each setting, for JSON and CSV."""
     return [
         {
             "trace": trace,
@@ -336,7 +336,7 @@ def settings_records_table(records: Sequence[dict[str, object]]) -> Table:
 
 
 def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[str]:
-    """Return lines that lay the recorded process beside the model of the malloc that it used."""
+    """Return lines that compare the recorded process with the model of its malloc."""
     now = next((one for one in settings if one.candidate.name == process.allocator), None)
     if not process.has_samples or now is None:
         return []
@@ -363,7 +363,7 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
 def _most_in_spans(
     event: NDArray[np.int64], bytes_from: NDArray[np.generic], events: int
 ) -> list[float]:
-    """Return the maximum in each of `_BARS` spans; a value holds from its event on."""
+    """Return the maximum in each of `_BARS` spans. A value is valid from its event on."""
     edges = np.linspace(0, events, _BARS + 1)
     first = np.maximum(np.searchsorted(event, edges[:-1], "right") - 1, 0)
     last = np.maximum(np.searchsorted(event, edges[1:], "right"), first + 1)

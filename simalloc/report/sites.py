@@ -33,7 +33,7 @@ _ASKED_COLUMNS: Final = ("live_bytes", "final_bytes", "allocated_bytes", "alloca
 
 
 def site_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return a record a row."""
+    """Return a record for each row."""
     return [
         {
             **_place(row.frame),
@@ -49,7 +49,7 @@ def site_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def sites_table(
     title: str, rows: Sequence[Row], measure: str, max_rows: int, event: int | None = None
 ) -> Table:
-    """Return the first rows, and the sum of all, as a table for people.
+    """Return a table of the first rows, followed by the sum of all rows.
 
     `event` is the event after which the heap was examined.
     """
@@ -87,7 +87,7 @@ def site_records_table(records: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def tree_records(tree: Tree, measure: str) -> list[dict[str, Any]]:
-    """Return a record for each root, with its children; of siblings those with most come first."""
+    """Return a record for each root, with its children. The largest siblings come first."""
     names = [name for name in _WORDS if name in tree.totals]
     records: list[dict[str, Any]] = [
         {**_place(frame), **{name: tree.totals[name][node].item() for name in names}}
@@ -103,7 +103,7 @@ def tree_records(tree: Tree, measure: str) -> list[dict[str, Any]]:
 
 
 def tree_records_table(tree: Tree, measure: str) -> Table:
-    """Return all nodes as a table, for CSV: each with its depth, below its parent."""
+    """Return a table of all nodes for CSV. Each node follows its parent and has its depth."""
     names = [name for name in _WORDS if name in tree.totals]
     rows = [
         [depth, *_place(tree.frames[node]).values()]
@@ -115,9 +115,9 @@ def tree_records_table(tree: Tree, measure: str) -> Table:
 
 
 def tree_table(title: str, tree: Tree, measure: str, min_percent: float) -> Table:
-    """Return the nodes that have at least a share of a measure, each below its parent.
+    """Return a table of the nodes with at least a share of a measure, each below its parent.
 
-    `min_percent` is that share, in percent of the whole. Deeper nodes are further to the right.
+    `min_percent` is this share in percent of the total. Deeper nodes are indented further.
     """
     shown = _columns(measure, tree.totals)
     total = float(tree.totals[measure][0])
@@ -140,7 +140,7 @@ def tree_table(title: str, tree: Tree, measure: str, min_percent: float) -> Tabl
 
 
 def _walk(tree: Tree, measure: str, enough: float) -> Iterator[tuple[int, int]]:
-    """Yield depth and node from the top down, of siblings those with most first."""
+    """Yield the depth and number of each node from the top down, the largest siblings first."""
     children, amounts = tree.children(), tree.totals[measure]
     waiting = [(0, 0)]  # depth and node
     while waiting:
@@ -151,7 +151,7 @@ def _walk(tree: Tree, measure: str, enough: float) -> Iterator[tuple[int, int]]:
 
 
 def apart_table(found: Apart) -> Table:
-    """Return resident bytes in one heap, and in two."""
+    """Return a table of the resident bytes with one heap and with two heaps."""
     return Table(
         "",
         ("resident bytes", "together", "apart", "saved"),
@@ -184,7 +184,7 @@ def _listed(frames: Sequence[Frame]) -> str:
 
 
 def spell_frame(frame: Frame) -> str:
-    """Return a frame as people read it."""
+    """Return a frame as text."""
     if not frame.file:
         return frame.function
     place = f"{frame.file}:{frame.line}" if frame.line else frame.file
@@ -200,7 +200,7 @@ def _place(frame: Frame) -> dict[str, Any]:
 
 
 def _columns(measure: str, values: Mapping[str, Any]) -> list[str]:
-    """Return the measures of a table, the requested one first."""
+    """Return the measures of a table, with the requested measure first."""
     usual = _HELD_COLUMNS if "pinned_bytes" in values else _ASKED_COLUMNS
     return [measure, *(name for name in usual if name != measure)] if values else []
 

@@ -1,4 +1,4 @@
-"""A snapshot of a running process, as tables."""
+"""Tables of a snapshot of a running process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLUMNS: Final = {
     "free_absent": "free: not resident",
     "trimmable": "trimmable",
 }
-"""The figures of an arena, in the words of `simalloc waste`."""
+"""Headings of the figures of an arena, with the terms of `simalloc waste`."""
 
 
 _WORDS: Final = {
@@ -43,12 +43,12 @@ _WORDS: Final = {
 
 
 def snapshot_answer(snapshot: Snapshot) -> str:
-    """Return the sentence that says what the memory is."""
+    """Return a sentence that divides the memory of the process into its kinds."""
     return answer(snapshot, spell_bytes)
 
 
 def snapshot_tables(snapshot: Snapshot) -> list[Table]:
-    """Return the tables of a snapshot: arenas, what keeps free memory, and other memory."""
+    """Return the tables of a snapshot: arenas, blocks that keep free memory, and other memory."""
     tables = [_arenas(snapshot)] if snapshot.parts else []
     if any(keeper.kept for keeper in snapshot.keepers):
         tables.append(_keepers(snapshot))
@@ -88,7 +88,7 @@ def snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _total(parts: Sequence[Part]) -> dict[str, Any]:
-    """Return the sums of all figures that are numbers of bytes or blocks."""
+    """Return the sums of all figures in bytes or numbers of blocks."""
     names = [
         name for name in Part.__dataclass_fields__ if name not in {"name", "problem", "threads"}
     ]
@@ -96,7 +96,7 @@ def _total(parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def statistics_answer(statistics: Statistics) -> str:
-    """Return the sentence that says what an allocator's memory is."""
+    """Return a sentence that divides the memory of an allocator into its kinds."""
     kinds = sorted((pair for pair in statistics.named if pair[1]), key=lambda pair: -pair[1])
     said = [f"{spell_bytes(size)} {what}" for what, size in kinds]
     return f"{spell_bytes(statistics.system)} from the system: {', '.join(said)}."

@@ -37,7 +37,10 @@ def statistics_record(statistics: Statistics) -> dict[str, Any]:
 
 
 def statistics_values_table(all_statistics: Sequence[Statistics]) -> Table:
-    """Return the same for CSV: a row a value, named as in `counts.events` or `classes.0.upto`."""
+    """Return all statistics as a table for CSV, with a row per value.
+
+    A value has a dotted name such as `counts.events` or `classes.0.upto`.
+    """
     return Table(
         "Statistics",
         ("trace", "statistic", "value"),
@@ -51,7 +54,7 @@ def statistics_values_table(all_statistics: Sequence[Statistics]) -> Table:
 
 
 def statistics_summary(all_statistics: Sequence[Statistics]) -> list[Table]:
-    """Return a table of what matters most of traces, side by side, and live bytes over time."""
+    """Return a table of the main figures of all traces, and of their live bytes over time."""
     columns = [dict(_summary(statistics)) for statistics in all_statistics]
     rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
     titles = ("", *(statistics.name for statistics in all_statistics))
@@ -84,7 +87,7 @@ def _conclusion(statistics: Statistics) -> Iterator[str]:
 
 
 def statistics_tables(all_statistics: Sequence[Statistics]) -> list[Table]:
-    """Return tables for people: all traces side by side, then what each has of its own."""
+    """Return a table that compares all traces, followed by the tables of each trace."""
     return [
         _overview_table(all_statistics),
         _curve_table(all_statistics),
@@ -170,14 +173,14 @@ def _own_tables(statistics: Statistics) -> Iterator[Table]:
 
 
 def _rows_table(title: str, rows: Sequence[Any]) -> Table:
-    """Return a table of dataclasses, a column a field."""
+    """Return a table of dataclass objects, with a column for each field."""
     records = [asdict(row) for row in rows]
     columns = [field.replace("_", " ") for field in records[0]] if records else []
     return Table(title, columns, [tuple(record.values()) for record in records])
 
 
 def bars(values: Sequence[float], top: float | None = None) -> str:
-    """Draw values as bars between 0 and `top`, the largest unless given."""
+    """Draw values as bars between 0 and `top`, by default the largest value."""
     full = top or max(values, default=0) or 1
     return "".join(_BARS[math.ceil(value * (len(_BARS) - 1) / full)] for value in values)
 
@@ -187,7 +190,7 @@ def _by_percent(shares: Sequence[float], values: Sequence[int]) -> dict[str, int
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Value]]:
-    """Yield the plain values within nested records and lists, each with its dotted name."""
+    """Yield each plain value in nested records and lists, with its dotted name."""
     if isinstance(value, dict):
         inside = value.items()
     elif isinstance(value, list | tuple):

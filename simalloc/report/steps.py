@@ -10,7 +10,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap.watch.steps import Block, Step, Steps
 
 _WIDTH: Final = 720
-"""Units across a drawing; the heap takes all but a margin."""
+"""Width of a drawing in units, including a margin on each side of the heap."""
 _MARGIN: Final = 10
 _BAR: Final = (34, 40)
 """Top and height of the heap's bar."""
@@ -19,14 +19,14 @@ _HEIGHT: Final = 124
 _MAX_LISTED: Final = 12
 _TEXT_WIDTH: Final = 76
 _SECONDS: Final = 1.2
-"""Seconds that an animation shows each step."""
+"""Duration of each step of an animation in seconds."""
 _FILL: Final = {"free": "#eceae4", "cached": "#f4d8a8", "table": "#c9c9c9", "waste": "#dddddd"}
 _OBJECTS: Final = ("#8ec1e8", "#f0a883", "#86d3b8", "#e3b7cf", "#f3cf7a", "#a9dbf2")
 _MARKS: Final = {"free": ".", "cached": "c", "table": "t", "waste": "w", "hole": " "}
 
 
 def steps_text(steps: Steps) -> Iterator[str]:
-    """Yield the lines of the steps: the event, the blocks in proportion, the free list in order."""
+    """Yield the lines of the steps: the event, the blocks to scale, and the free list in order."""
     shown = _shown_end(steps)
     yield f"{steps.trace} under {steps.policy}"
     yield "Blocks: object and size in bytes; '.' free, 'c' cached, 't' table, 'w' waste."
@@ -38,7 +38,7 @@ def steps_text(steps: Steps) -> Iterator[str]:
 
 
 def steps_svg(steps: Steps) -> str:
-    """Return one SVG that shows step after step, without a script."""
+    """Return an animated SVG that shows one step after the other, without a script."""
     shown, count = _shown_end(steps), max(len(steps.steps), 1)
     frames = "".join(
         f'<g class="step" style="animation-delay:{place * _SECONDS:.1f}s">{_frame(step, shown)}</g>'
@@ -54,7 +54,7 @@ def steps_svg(steps: Steps) -> str:
 
 
 def steps_html(steps: Steps, *, whole_page: bool = False) -> str:
-    """Return the steps with a slider and a button that plays them; `whole_page` adds a head."""
+    """Return the steps as HTML with a slider and a play button. `whole_page` adds an HTML head."""
     shown = _shown_end(steps)
     frames = "".join(
         _svg(_frame(step, shown), _HEIGHT, hidden=place > 0)
@@ -83,11 +83,11 @@ WRITERS: Final[Mapping[str, Callable[[Steps], str]]] = {
     ".svg": steps_svg,
     ".txt": lambda steps: "\n".join(steps_text(steps)) + "\n",
 }
-"""Functions that write steps to a file, by the end of its name."""
+"""Functions that format steps, by the suffix of the file's name."""
 
 
 def steps_written(steps: Steps, suffix: str) -> str:
-    """Return the content of a file of steps; raises `SimallocError` for an unknown `suffix`."""
+    """Return the content of a file of steps. Raises `SimallocError` for an unknown `suffix`."""
     if suffix not in WRITERS:
         raise SimallocError(f"steps are written as {', '.join(WRITERS)}, not as {suffix or 'that'}")
     return WRITERS[suffix](steps)
@@ -98,7 +98,8 @@ _STYLE: Final = (
     ".simalloc-step text{font:12px system-ui,sans-serif;fill:#1b1b1b}"
     ".simalloc-step .s{font-size:10px;fill:#555}"
 )
-"""The style of the drawings, with their names: a style in an SVG applies to the whole page."""
+"""Style of the drawings. Every rule names their class, because a style in an SVG applies to the
+whole page."""
 
 _SCRIPT: Final = """
 document.querySelectorAll(".simalloc-steps:not([data-ready])").forEach(function (box) {
@@ -130,7 +131,7 @@ document.querySelectorAll(".simalloc-steps:not([data-ready])").forEach(function 
 
 
 def _shown_end(steps: Steps) -> float:
-    """Return the end of drawings: a little behind the last block that was ever used."""
+    """Return the end of the drawings in the heap, just above the last block that was ever used."""
     used = max((_used_end(step) for step in steps.steps), default=0)
     whole = max((step.end for step in steps.steps), default=0)
     return min(whole, used * 1.15) or 1
@@ -141,7 +142,7 @@ def _used_end(step: Step) -> float:
 
 
 def _aside(step: Step) -> str:
-    """Return the actions of a search and the policy, in parentheses."""
+    """Return the actions of the search and of the policy, in parentheses."""
     searched = [] if step.searched is None else [f"{step.searched} searched"]
     words = ", ".join([*searched, *step.changes])
     return f"  ({words})" if words else ""
@@ -155,7 +156,7 @@ def _listing(step: Step) -> str:
 
 
 def _cell(block: Block, shown: float) -> str:
-    """Return a block in proportion to its size, with object and size where they fit."""
+    """Return the drawing of a block to scale, with its object and its size if they fit."""
     size = max(min(block.size, shown - block.address), 0)
     mark = _MARKS.get(block.state, " ")
     label = f"{mark if block.object is None else block.object} {block.size:g}"

@@ -1,4 +1,4 @@
-"""A table of results, and the ways it is printed."""
+"""Tables of results, and their output formats."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Value = str | int | float | None
 
 
 class Rounded(float):
-    """A number that people see with a chosen number of decimals, and with its sign if wanted.
+    """A number that text shows with a chosen number of decimals and optionally with its sign.
 
-    CSV and JSON hold it in full like any other.
+    CSV and JSON contain the number in full.
     """
 
     __slots__ = ("text",)
     text: str
 
     def __new__(cls, value: float, decimals: int, *, signed: bool = False) -> Self:
-        """Make a number that is shown with `decimals` places."""
+        """Make a number that is shown with `decimals` decimals."""
         rounded = super().__new__(cls, value)
         rounded.text = f"{value:{'+' if signed else ''}z,.{decimals}f}"
         return rounded
 
 
 class Markdown(str):
-    """A text of our own that is Markdown already: a Markdown table shows it unescaped."""
+    """Text that simalloc has written as Markdown. A Markdown table does not escape it."""
 
     __slots__ = ()
 
@@ -51,22 +51,22 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 PIPE_WIDTH: Final = 120
 _SIGNIFICANT_DIGITS: Final = 4
 _LONGEST_WORD: Final = 60
-"""Characters of a word that is broken nowhere."""
+"""Length in characters up to which a word is not broken."""
 _FORMULAS: Final = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""First characters of a formula, in full width too."""
+"""Characters with which a formula can begin, including their full-width forms."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _MARKDOWN: Final = re.compile(r"[\\|<>`\[]")
-"""Characters that begin anything in a cell of Markdown but emphasis."""
+"""Characters with a meaning in a cell of Markdown, except the characters of emphasis."""
 _BAR: Final = re.compile(r"\|")
 _ELEMENT: Final = re.compile("[<>]")
 
 
 @dataclass(frozen=True)
 class Table(ShownAsTable):
-    """Rows of values under named columns; every row has one value a column.
+    """Rows of values under named columns. Every row has one value for each column.
 
-    `notes` are sentences about the whole, printed below it for people (not in JSON and CSV).
-    `width` is the most characters of a line in a file or a pipe, as far as cells can be folded.
+    `notes` are sentences about the whole table. They are printed below it, but not in JSON and CSV.
+    `width` is the maximum length of a line in a file or a pipe, as far as cells can be folded.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Table(ShownAsTable):
                 raise ValueError(f"{len(row)} values under {len(self.columns)} columns: {row!r}")
 
     def is_number(self, column: int) -> bool:
-        """Return whether a column holds only numbers and empty cells."""
+        """Return whether a column contains only numbers and empty cells."""
         values = [row[column] for row in self.rows if row[column] is not None]
         return bool(values) and not any(isinstance(value, str) for value in values)
 
@@ -93,22 +93,22 @@ def write_table(
 ) -> None:
     """Write a table as text for a terminal, a JSON list of objects, CSV, Markdown or LaTeX.
 
-    JSON and CSV hold numbers in full; the others group thousands and round to four digits. A
-    control character in a name is written as an escape, in every format. A text that a
-    spreadsheet would run as a formula begins with an apostrophe in CSV.
+    JSON and CSV contain numbers in full. The other formats group thousands and round to four
+    digits. All formats write a control character in a name as an escape. In CSV, a text that a
+    spreadsheet would run as a formula begins with an apostrophe.
     """
     _WRITERS[format](table if format == "json" else _printable(table), stream)
 
 
 def _printable(table: Table) -> Table:
-    """Return a table without the characters that a terminal obeys."""
+    """Return a table with the control characters in its texts escaped."""
     rows = [[printable(cell) if type(cell) is str else cell for cell in row] for row in table.rows]
     columns, notes = ([printable(each) for each in texts] for texts in (table.columns, table.notes))
     return replace(table, title=printable(table.title), columns=columns, rows=rows, notes=notes)
 
 
 def spell(value: Value) -> str:
-    """Return a value as people read it."""
+    """Return a value as text."""
     if isinstance(value, Rounded):
         return value.text
     if isinstance(value, float) and math.isfinite(value):
@@ -125,9 +125,10 @@ def _write_text(table: Table, stream: TextIO) -> None:
 
 
 def _write_plainly(table: Table, stream: TextIO) -> bool:
-    """Write what `write_richly` would, if that is simple: importing rich takes longer than a run.
+    """Write the output of `write_richly` without rich, whose import takes longer than a run.
 
-    Returns whether it did: if there are rows of plain characters that need no folding.
+    Returns False, without output, if the table has no rows, needs folding, or contains characters
+    other than printable ASCII.
     """
     lines = [list(table.columns), *([spell(value) for value in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -153,7 +154,7 @@ def _write_plainly(table: Table, stream: TextIO) -> bool:
 
 
 def write_richly(table: Table, stream: TextIO) -> None:
-    """Write a table of any characters, styled if for a terminal, and folded if it is too wide."""
+    """Write a table with rich: styled on a terminal, and folded if it is too wide."""
     from rich import box  # noqa: PLC0415 - takes a tenth of a second
     from rich.console import Console  # noqa: PLC0415 - the same
     from rich.table import Table as Grid  # noqa: PLC0415 - the same
@@ -173,10 +174,10 @@ def write_richly(table: Table, stream: TextIO) -> None:
         )
     for row in table.rows:
         grid.add_row(*(Text(spell(value)) for value in row))
-    # In a kernel rich writes to the cell instead of to `stream`, unless it is forced not to.
+    # By default, rich writes to the cell of a notebook instead of to `stream`.
     console = Console(file=stream, highlight=False, force_jupyter=False)
     width = console.width if stream.isatty() else table.width
-    console.width = 1 << 16  # measured without a limit: numbers and names are never cut
+    console.width = 1 << 16  # measure without a limit, so that numbers and names are never cut
     console.width = max(width, console.measure(grid).minimum)
     console.print(grid)
     for note in table.notes:
@@ -184,9 +185,9 @@ def write_richly(table: Table, stream: TextIO) -> None:
 
 
 def _width(table: Table, place: int, *, whole: bool) -> int:
-    """Return the characters of a column's longest line, including the heading.
+    """Return the length of the longest line in a column, including its heading.
 
-    If lines may be broken (not `whole`), it is the longest word's length.
+    If lines may be broken (not `whole`), return the length of the longest word.
     """
     lines = [*table.columns[place].split("\n"), *(spell(row[place]) for row in table.rows)]
     if whole:
@@ -204,7 +205,7 @@ def _write_json(table: Table, stream: TextIO) -> None:
 
 
 def _finite(value: Value) -> Value:
-    """JSON has no word for infinity and nan."""
+    """Return None for infinity and nan, which JSON lacks."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -214,7 +215,7 @@ def _write_csv(table: Table, stream: TextIO) -> None:
 
 
 def _inert(cell: Value) -> Value:
-    """Return a cell that spreadsheets show instead of evaluating."""
+    """Return a cell that spreadsheets show but do not evaluate."""
     if not isinstance(cell, str) or not cell.startswith(_FORMULAS) or cell == "-":
         return cell
     return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
@@ -235,13 +236,13 @@ def _write_latex(table: Table, stream: TextIO) -> None:
 
 
 def _markdown(value: Value) -> str:
-    """Return a cell that Markdown shows as it is."""
+    """Return a cell with the special characters of Markdown escaped."""
     special = _MARKDOWN if not isinstance(value, Markdown) else _BAR
     return special.sub(r"\\\g<0>", spell(value)).replace("\n", " ")
 
 
 def _markdown_note(note: str) -> str:
-    """Return a note in Markdown; text between backticks is code, as in HTML."""
+    """Return a note in Markdown. Text between backticks becomes code."""
     parts = re.split("(`[^`]+`)", note)
     return "".join(part if place % 2 else _ELEMENT.sub(r"\\\g<0>", part)
                    for place, part in enumerate(parts))  # fmt: skip
@@ -262,10 +263,11 @@ def frame(table: Table) -> pd.DataFrame:
 
 
 def frame_of_runs(runs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> pd.DataFrame:
-    """Return a row a run, given its figures and the parameters of its policy, both by name.
+    """Return a data frame with a row per run, from its figures and the parameters of its policy.
 
-    Every parameter is a column, empty for policies that do not have it. A parameter with the name
-    of a figure is called `NAME_parameter`. Raises `SimallocError` if pandas is not installed.
+    Every parameter is a column. It is empty for policies without this parameter. A parameter with
+    the name of a figure is called `NAME_parameter`. Raises `SimallocError` if pandas is not
+    installed.
     """
     pairs = list(runs)
     figures = dict.fromkeys(name for each, _ in pairs for name in each)

@@ -1,4 +1,4 @@
-"""The catalogue of traces as a table."""
+"""Table of the catalogue of traces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from simalloc.trace.catalogue import catalogue
 
 
 def traces_table() -> Table:
-    """Return a row per catalogued trace: its program and its size."""
+    """Return a table with a row per trace of the catalogue: its program and its size."""
     return Table(
         "Traces",
         (

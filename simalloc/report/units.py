@@ -1,4 +1,4 @@
-"""Bytes, events and percent as people read them: in tables, in pictures and on the page."""
+"""Text for bytes, events and percentages, in tables, figures and pages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from simalloc.report.table import Rounded
 from simalloc.sizes import BYTE_UNITS
 
 MAX_SHOWN: Final = 1000
-"""The largest fraction that is shown in full, 100,000 %."""
+"""Largest fraction that is shown in full: 100,000 %."""
 _LONGEST_PERCENT: Final = 2
-"""Digits behind the point."""
+"""Maximum number of decimals."""
 
 
 def byte_step(top: float) -> float:
-    """Return the distance of at most seven marks from 0 to `top` bytes, round in its unit."""
+    """Return a distance, round in its unit, for at most seven marks from 0 to `top` bytes."""
     unit = next((unit for unit, _ in BYTE_UNITS if top >= unit), 1)
     steps = (0.25, 0.5, *(step * scale for scale in (1, 10, 100) for step in (1, 2, 2.5, 5, 10)))
     return unit * next(step for step in steps if top / unit <= 6 * step)
@@ -32,7 +32,7 @@ def spell_events(count: float) -> str:
 def percent(fraction: float) -> Rounded:
     """Return a fraction in percent as Johnstone & Wilson print it: 0.26, 9.98, 45.8, 162, 13,328.
 
-    That is three digits, and no more than two behind the point.
+    The result has three significant digits, but at most two decimals.
     """
     value = 100 * fraction
     for decimals in range(_LONGEST_PERCENT, 0, -1):
@@ -42,9 +42,9 @@ def percent(fraction: float) -> Rounded:
 
 
 def bounded_percent(fraction: float) -> Rounded:
-    """Return a fraction as `percent` does, but text that shows only a bound above 100,000 %.
+    """Return a fraction in percent as `percent` does. Above 100,000 %, its text is only this bound.
 
-    A heap is that many times as large as the live bytes only while next to nothing is live.
+    A heap exceeds its live bytes by such a factor only while almost no byte is live.
     """
     value = percent(fraction)
     if fraction > MAX_SHOWN:
@@ -53,10 +53,10 @@ def bounded_percent(fraction: float) -> Rounded:
 
 
 def spell_percent(fraction: float) -> str:
-    """Return a measured fraction in percent, such as `45.8 %`; empty for nan."""
+    """Return a measured fraction in percent, such as `45.8 %`, or an empty text for nan."""
     return "" if math.isnan(fraction) else f"{percent(fraction).text} %"
 
 
 def spell_share(share: float) -> str:
-    """Spell a share that was chosen, as it is: `99.9 %`, `90 %`."""
+    """Return a chosen share without rounding: `99.9 %`, `90 %`."""
     return f"{100 * share:.4g} %"

@@ -1,4 +1,4 @@
-"""Where the bytes of heaps go, as a table."""
+"""Table of the bytes of heaps by kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.report.units import percent
 
 
 def waste_table(wastes: Sequence[Waste]) -> Table:
-    """Return a row per heap with its bytes by kind; kinds that no heap has are left out."""
+    """Return a table with a row per heap: its bytes by kind, without kinds that no heap has."""
     words = {**PARTS, "resident": "resident", **FREE_PARTS, "largest_free": "largest free"}
     parts = [part for part in words if any(getattr(waste, part) for waste in wastes)]
     options = {name: [getattr(waste, name) for waste in wastes] for name in ("scale", "realloc")}
@@ -34,7 +34,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
 
 
 def own_statistics_table(waste: Waste) -> Table:
-    """Return a row for each line of a malloc's own statistics."""
+    """Return a table with a row for each line of a malloc's own statistics."""
     rows: list[tuple[Value, ...]] = [
         (line, _bytes(size)) for line, size in waste.own_statistics.items()
     ]
@@ -42,7 +42,7 @@ def own_statistics_table(waste: Waste) -> Table:
 
 
 def waste_records_table(wastes: Sequence[Waste]) -> Table:
-    """Return a row a heap with every part, for JSON and CSV."""
+    """Return a table with all parts of each heap, for JSON and CSV."""
     names = {"threads": "replayed_threads", "trace_threads": "threads"}
     columns = (
         "trace",
@@ -64,7 +64,7 @@ def waste_records_table(wastes: Sequence[Waste]) -> Table:
 
 
 def _part(waste: Waste, part: str) -> float | None:
-    """Return the bytes of a part; None of one that a real allocator does not tell."""
+    """Return the bytes of a part, or None if a real allocator does not report it."""
     is_known = waste.event is not None or part in {"live", "unknown"}
     return getattr(waste, part) if is_known else None
 
