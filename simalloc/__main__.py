@@ -16,11 +16,11 @@ def main() -> None:
     imported the command.
     """
     try:
-        import gc  # noqa: PLC0415 - Ctrl-C is handled
+        import gc  # noqa: PLC0415 - inside the try
 
         gc.disable()
         sys.unraisablehook = _end_again
-        from simalloc.cli import main as command_line  # noqa: PLC0415 - Ctrl-C is handled
+        from simalloc.cli import main as command_line  # noqa: PLC0415 - inside the try
 
         command_line()
     except KeyboardInterrupt:

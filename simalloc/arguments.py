@@ -52,7 +52,7 @@ def number(low: float) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    """Return the kind of a text from a list."""
+    """Return the kind of texts from a list."""
     known = ", ".join(words)
     return Kind(f"one of {known}", lambda value: isinstance(value, str) and value in words)
 

@@ -6,18 +6,18 @@ from os import PathLike
 
 
 class SimallocError(Exception):
-    """The input is wrong; the message states the fault, its location and a remedy."""
+    """An error in the input. The message states the fault, its location and a remedy."""
 
 
 class PolicyError(SimallocError):
-    """A policy's name or one of its parameters is unknown or out of range."""
+    """An unknown policy, or an unknown parameter or invalid value of a policy."""
 
 
 class TraceError(SimallocError):
-    """A trace or an allocation log is invalid.
+    """An invalid trace or allocation log.
 
-    `path`, `line` (1-based) and `event` (0-based) locate the fault as far as it is known. `hint` is
-    a remedy for a failed import of a log.
+    `path`, `line` (1-based) and `event` (0-based) locate the fault, or are None if unknown. `hint`
+    is a remedy for a failed import of a log.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class TraceError(SimallocError):
 
 
 class PlanError(SimallocError):
-    """A plan of a sweep is invalid.
+    """An invalid plan of a sweep.
 
-    `key` is the path of the wrong key in the plan, and `value` the wrong value if the key has
-    several. `path` and `line` (1-based) locate the key in a file.
+    `key` is the path of the invalid key in the plan, and `value` is the invalid value if the key
+    has several. `path` and `line` (1-based) locate the key in a file.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class PlanError(SimallocError):
 
 
 class ResultsError(SimallocError):
-    """A file of results cannot be read or written, or lacks a requested part."""
+    """A result file that cannot be read or written, or that lacks a requested part."""
 
 
 def _located(
     reason: str, path: str | PathLike[str] | None, line: int | None, event: int | None = None
 ) -> str:
-    """Return a message after its location, as far as that is known."""
+    """Return a message after its location, as far as the location is known."""
     where = [] if path is None else [str(path)]
     where += [f"line {line}"] if line is not None else []
     where += [f"event {event}"] if event is not None else []

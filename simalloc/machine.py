@@ -17,7 +17,7 @@ def memory_bytes() -> int:
 
 
 def circumstances() -> dict[str, int | float | str]:
-    """Return the properties of this machine that allocators depend on, without unknown ones.
+    """Return the known properties of this machine that allocators depend on.
 
     `cores` is the number of cores that this process may use, `page` the page size in bytes, `thp`
     the mode of transparent huge pages, `overcommit` the mode of `vm.overcommit_memory`, and

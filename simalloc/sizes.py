@@ -22,7 +22,7 @@ FACTORS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a text such as `4096`, `64K` or `1M`; K is 1024.
+    """Return the bytes of a text such as `4096`, `64K` or `1M`, where K is 1024.
 
     Raises `SimallocError` for other text.
     """

@@ -1,4 +1,4 @@
-"""Adversarial programs, which observe the addresses that a policy assigns and choose by them."""
+"""Adversarial programs, which choose their requests by the addresses that a policy assigned."""
 
 from simalloc.adversary.catalogue import ADVERSARIES, attack, played
 from simalloc.adversary.game import Game

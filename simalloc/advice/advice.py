@@ -150,7 +150,7 @@ def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share |
 
 
 def _said(paragraphs: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the paragraphs without empty sentences, and without empty paragraphs."""
+    """Return the paragraphs, with empty sentences and empty paragraphs removed."""
     return [said for each in paragraphs if (said := [sentence for sentence in each if sentence])]
 
 

@@ -307,9 +307,9 @@ def _has(model: str, values: Mapping[str, str]) -> bool:
 
 
 def nearest_version(model: str, version: str) -> str:
-    """Return the latest release in a model that is not later than `version`.
+    """Return a model's latest release that is not later than `version`.
 
-    Without an earlier or equal release, return the earliest release in the model.
+    If all releases of the model are later, return the earliest.
     """
     known = known_versions(model)
     earlier = [each for each in known if _numbers(each) <= _numbers(version)]

@@ -36,9 +36,9 @@ class Choice:
 
     `best` holds clearly less than `now` at the `moments`. `second` is the best setting of another
     malloc. If no setting helps without holding clearly more at another moment, `by_moment` contains
-    the best setting for each moment alone. `beyond` is the best setting above the budget, if it
-    saves clearly more than `best`. `refused` is the best setting that cannot be recommended for
-    another reason, under the same condition.
+    the best setting for each moment alone. `beyond` is the best setting above the budget, and
+    `refused` the best setting that cannot be recommended for another reason. Both are None unless
+    they save clearly more than `best`.
     """
 
     now: Setting

@@ -39,8 +39,8 @@ class Cache(NamedTuple):
 def at_once(trace: Trace, runs: Mapping[Candidate, Run]) -> dict[Candidate, float | None]:
     """Return the share of requests that compete with another thread for an arena, by candidate.
 
-    The share is None if the trace has no times, or if it is unknown what the malloc's threads
-    share.
+    The share is None if the trace has no times, or if the malloc's thread caches and arenas are
+    unknown.
     """
     if trace.thread is None or not trace.thread.any():
         return dict.fromkeys(runs, 0.0)

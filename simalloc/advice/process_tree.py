@@ -19,7 +19,7 @@ MOMENTS: Final = 600
 """Number of moments for which totals are computed; each has the maximum of its span."""
 
 _SMALL: Final = 0.01
-"""Minimum share of the total peak of a large process."""
+"""Minimum share of a large process in the total peak."""
 
 
 @dataclass(frozen=True, eq=False)

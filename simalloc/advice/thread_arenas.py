@@ -18,7 +18,7 @@ from simalloc.trace import EventSource
 from simalloc.trace.events import Op, allocates
 
 _LAST: Final = 0.1
-"""An arena is idle if it has no request in the last part of the events, of this share."""
+"""Last share of the events. An arena without a request in it is idle."""
 
 
 @dataclass(frozen=True)

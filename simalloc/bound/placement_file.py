@@ -51,9 +51,9 @@ def write_placement(placement: Placement, stream: BinaryIO) -> None:
 
     The values are a number, the event that allocates (from 0), the event that frees (the number of
     events if never freed), the bytes, the alignment and the gaps, if any, and the address. Two
-    lines overlap if both their events and their addresses do; a valid placement has no overlapping
-    lines. MiniMalloc (Moffitt 2023) stores its buffers in this format. With gaps, events are
-    numbered by the begins and ends of pieces.
+    lines overlap if their events overlap and their addresses overlap; a valid placement has no
+    overlapping lines. MiniMalloc (Moffitt 2023) stores its buffers in this format. With gaps,
+    events are numbered by the begins and ends of pieces.
     """
     table = placement.table
     parts = table if table.pieces is None else table.pieces.table

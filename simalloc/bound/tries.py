@@ -19,7 +19,7 @@ from simalloc.bound.tiers import TIERS, Tiers, work_of
 from simalloc.bound.timetable import Timetable
 
 NEAR: Final = (500, 50, 20, 10)
-"""Live bytes are near their peak if they are at most the peak / n below it, for one of these n."""
+"""Values of n: live bytes are near their peak if they are at least peak - peak / n."""
 
 TIER_EVENTS: Final = 30_000_000
 """Maximum number of events of a try by tiers."""
@@ -79,11 +79,11 @@ class ByTiers(NamedTuple):
 
 
 def tries(table: Timetable) -> Iterator[Try]:
-    """Yield the tries; those that reach the bound most often come first.
+    """Yield the tries. The tries that reach the bound most often come first.
 
     At the first event near the peak, earlier objects have space to spare; the live objects can
-    therefore be packed to suit the later ones. At the last such event, they can be packed to suit
-    the earlier ones.
+    therefore be packed to suit the later objects. At the last event near the peak, the live objects
+    can be packed to suit the earlier objects.
     """
     peak = int(table.live.argmax())
     near = {parts: np.flatnonzero(table.live >= table.peak - table.peak // parts) for parts in NEAR}

@@ -49,7 +49,7 @@ class HeapMap(ShownAsPicture):
     """One past the window's last event. The last column may end beyond it."""
     cell_events: int
     lowest_address: float
-    """Bytes of the program, the unit of all sizes and addresses here."""
+    """Lowest address in bytes of the program, the unit of all sizes and addresses here."""
     cell_bytes: float
     mapped: NDArray[np.bool_] | None = None
     """Mask of cells in mapped memory: (rows, columns).

@@ -47,8 +47,8 @@ class Diagnosis:
 
     `largest_request` is the largest request that would have been served, or None if the policy does
     not report it. `served_by` names embedded allocators that serve every request in a pool of the
-    same size. With `block_pools`, the same allocator serves every request in the remaining bytes;
-    None if no choice of at most four block pools is sufficient.
+    same size. `block_pools` are fixed-size pools with which the same allocator serves every request
+    in the remaining bytes, or None if no choice of at most four pools is sufficient.
     """
 
     policy: Policy
@@ -93,7 +93,7 @@ class Diagnosis:
 def diagnose(
     trace: Trace, policy: Policy, capacity: int, others: Sequence[Policy] | None = None
 ) -> Diagnosis | None:
-    """Return the cause of the first refusal in a pool of `capacity` bytes, or None without one.
+    """Return the cause of the first refusal in a pool of `capacity` bytes, or None if none occurs.
 
     `others` are the policies that are tried in a pool of the same size; the default is @pool.
     """

@@ -14,10 +14,10 @@ import numpy as np
 from simalloc.bound.exact.buffers import Buffers, Numbers
 
 CYCLE: Final = ("load width area", "failures width area", "load area width", "failures width area")
-"""Keys of the orders that are used in turn; the largest comes first."""
+"""Keys of the orders, which are used in turn. Buffers are sorted by decreasing key."""
 
 DECAY: Final = 0.9
-"""Factor by which the weight of earlier failures decreases at each restart."""
+"""Factor by which the weight of earlier failures is multiplied at each restart."""
 
 LEVELS: Final = 20
 """Number of levels to which failures are rounded, relative to their maximum."""

@@ -16,7 +16,7 @@ NODES: Final = 500
 """Nodes of the shortest search, in addition to one node for each buffer."""
 
 ROUND: Final = 16
-"""Length of the first round's searches for the lowest capacity, in shortest searches."""
+"""Length of the first round's search for the lowest capacity, in units of the shortest search."""
 
 FOR_OTHERS: Final = 4
 """Every other capacity gets the lowest capacity's share divided by `FOR_OTHERS`."""
@@ -230,7 +230,7 @@ class _Part:
         return self.buffers.height(address[self.numbers])
 
     def restarts(self, share: int) -> Iterator[int]:
-        """Yield the lengths of further searches, in shortest searches, until they total `share`."""
+        """Yield the lengths of further searches until they total `share` shortest searches."""
         while share > 0:
             length = next(self._lengths)
             yield length

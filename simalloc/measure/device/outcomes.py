@@ -44,7 +44,7 @@ class DeviceOutcome:
 
     @property
     def split_free(self) -> int:
-        """Free bytes in segments in use, which cannot go back."""
+        """Free bytes in segments in use, which cannot be returned to the device."""
         return self.figures.inactive_split_bytes_at_peak
 
     @property
@@ -59,7 +59,7 @@ class DeviceOutcome:
 
 
 def described(settings: str, capacity: int = 0, total: int = 0) -> PyTorch:
-    """Return the allocator with settings; without a capacity a memory fraction says nothing."""
+    """Return the allocator with settings. Without a capacity, a memory fraction is ignored."""
     given: dict[str, Any] = parse_settings(settings) if settings else {}
     if not capacity:
         given.pop("fraction", None)
@@ -67,7 +67,7 @@ def described(settings: str, capacity: int = 0, total: int = 0) -> PyTorch:
 
 
 def behaviour_of(settings: str, largest: int) -> object:
-    """Return a value that is equal for settings that behave alike with requests up to `largest`."""
+    """Return a key, equal for settings that behave alike with requests of up to `largest` bytes."""
     return behaviour(described(settings, 1 << 40), largest)
 
 
@@ -87,8 +87,8 @@ def outcome_of(
 ) -> DeviceOutcome:
     """Return the memory that a program needs under settings.
 
-    `figures` are the figures on a device of unlimited memory, if they are known; `fits` is a
-    capacity known to be sufficient. Once `halted` returns true, the search for the smallest device
+    `figures` are the figures on a device of unlimited memory, if they are known. `fits` is a
+    capacity known to be sufficient. Once `halted` returns True, the search for the smallest device
     ends.
     """
     figures = figures or figures_in_core(trace, described(settings))
@@ -105,11 +105,11 @@ def outcomes_of(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[tuple[DeviceOutcome, ...], bool]:
-    """Return the outcome of each settings, and whether Ctrl-C came before all were exact.
+    """Return the outcome of each text of settings, and whether Ctrl-C came before all were exact.
 
-    Settings that behave alike on the trace are examined once. The settings with most capacities to
-    try come first, so that all cores are busy until the end. `progress` is called with 1 for each
-    settings.
+    Settings that behave alike on the trace are examined once. Settings with the highest peak of
+    reserved bytes are examined first, so that all cores are busy until the end. `progress` is
+    called with 1 for each text.
     """
     largest = largest_request(trace)
     kinds = {text: behaviour_of(text, largest) for text in settings}
@@ -150,7 +150,7 @@ def _wait(
     halt: threading.Event,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Wait until all is done; the first Ctrl-C halts what can be halted."""
+    """Wait until all futures are done. The first Ctrl-C sets `halt`; the second one is raised."""
     left = set(futures)
     while left:
         try:
@@ -163,13 +163,14 @@ def _wait(
 
 
 def behaviour(description: PyTorch, largest: int) -> Hashable:
-    """Return a value that is equal for settings that behave alike on a trace.
+    """Return a key that is equal for settings that behave alike on a trace.
 
     `largest` is the trace's largest request in bytes. A split size above all segments has no
-    effect, because no block is that large. With expandable segments blocks grow past any segment.
+    effect, because no block is that large. With expandable segments, blocks grow beyond any
+    segment.
     """
     rules, given = description.rules, description.resolved
-    rounded = 1 << max(largest - 1, 1).bit_length()  # no rounding goes beyond a power of two
+    rounded = 1 << max(largest - 1, 1).bit_length()  # rounding never exceeds the next power of two
     segment = max(up(rounded), rules.large_segment, STEP)
     if rules.max_split is not None and rules.max_split > segment and not rules.expandable:
         rules = rules._replace(max_split=None)

@@ -86,13 +86,12 @@ def what_if(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> WhatIf:
-    """Replay a trace under several settings, each the text of PYTORCH_ALLOC_CONF.
+    """Replay a trace under several texts of PYTORCH_ALLOC_CONF.
 
-    The recorded settings come first. For each settings the smallest device is found, and the
-    program is run on devices of the `capacities` (bytes). `progress` is called with 1 for each
-    settings. After Ctrl-C the search for smaller devices ends: the result is marked `interrupted`,
-    and its outcomes state whether they are exact. Raises `PolicyError` for settings that PyTorch
-    would reject.
+    The recorded settings come first. For each text, the smallest device is found, and the program
+    is run on devices of the `capacities` (bytes). `progress` is called with 1 for each text. After
+    Ctrl-C the search for smaller devices ends: the result is marked `interrupted`, and its outcomes
+    state whether they are exact. Raises `PolicyError` for settings that PyTorch would reject.
     """
     device = trace.provenance.get("device")
     device = device if isinstance(device, dict) else {}

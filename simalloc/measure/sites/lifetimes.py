@@ -30,16 +30,16 @@ def predicted_young(
     training, trace : Trace
         The trace to learn from, and the trace to predict. Sites are equal if their names are equal.
     by : {"size", "site", "stack"}
-        The key by which objects are considered alike.
+        Key by which objects are considered similar.
     age : int
         An object dies young if fewer than `age` bytes are allocated during its life.
     share : float, default 1.0
-        Share of a kind's objects in `training` that must have died young. A kind that `training`
-        does not contain is not predicted to die young.
+        Minimum share of a kind's objects in `training` that died young. A kind that `training` does
+        not contain is not predicted to die young.
 
     Returns
     -------
-    ndarray of bool, one value an event
+    ndarray of bool, with one value for each event
 
     Raises
     ------
