@@ -45,10 +45,10 @@ def device(
     Returns
     -------
     WhatIf
-        `outcomes` has an entry for each settings with its peak memory in bytes and the smallest
-        device on which the program runs. Ctrl-C, or an interrupt of the kernel, ends the work with
-        the outcomes so far, and `interrupted` is then true. A notebook displays the result as
-        tables.
+        `outcomes` has an entry for each text of settings, with the peak memory in bytes and the
+        smallest device on which the program runs. Ctrl-C, or an interrupt of the kernel, ends the
+        work with the outcomes so far, and `interrupted` is then true. A notebook displays the
+        result as tables.
 
     Raises
     ------

@@ -38,7 +38,8 @@ def workload(
     Parameters
     ----------
     name : str
-        Name of the workload.
+        Name of an adversary, or "lrusim", "hyper", "hummingbird", "hummingbird-tenth",
+        "gabber-emacs", "gabber-emacs-tenth", "ellermann-8-512" or "ellermann-512-8096".
     seed : int, default 1
         Seed of all random draws.
     policy : str, Policy or class, optional

@@ -14,15 +14,16 @@ class UserPolicy:
     """Base class of policies in Python: a derived class has the methods `malloc` and `free`.
 
     Class attributes in lower case are parameters: with `growth = 4096` in the class,
-    `WorstFit(growth="64K")` is the policy with another value. An instance describes a policy, as
-    the text `first-fit-ao` does. Every simulation makes its own instance and calls its `begin`, so
+    `WorstFit(growth="64K")` is the policy with another value. An instance describes a policy, like
+    the text `first-fit-ao`. Every simulation creates its own instance and calls its `begin`, so
     that state is never shared. The first line of the class's docstring is shown in lists of
     policies. docs/python-policies.md has more examples.
 
     Parameters
     ----------
     **parameters : int, bool, str or enum member
-        Values of parameters by name; sizes also as text: "64K". By default the class attributes.
+        Values of parameters by name; a size is a number of bytes or text such as "64K". The
+        defaults are the class attributes.
 
     Raises
     ------
@@ -60,14 +61,14 @@ class UserPolicy:
     def malloc(self, heap: Heap, size: int) -> Block | None:
         """Return an unsearchable block of at least `size` scaled bytes; None refuses the request.
 
-        If `malloc` declares `thread`, `time` (nanoseconds) or `site` behind a `*`, it receives
+        If `malloc` declares `thread`, `time` (nanoseconds) or `site` after a `*`, it receives
         these values of the request: `def malloc(self, heap, size, *, thread, site)`. Values that
         the trace lacks are 0.
         """
         raise NotImplementedError
 
     def free(self, heap: Heap, block: Block) -> None:
-        """Take back a block, now unsearchable; usually merge it, and insert it into the lists."""
+        """Free an unsearchable block. Most policies merge it and insert it into their lists."""
         raise NotImplementedError
 
     def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
