@@ -66,8 +66,9 @@ def _end_of_links(path: Path) -> Path:
     """Return the file that symbolic links lead to.
 
     Raises `PermissionError` if a link of another user is in a folder where everyone may create
-    files, such as /tmp: the other user could choose a file that only this user may replace. The
-    kernel has the same rule (`fs.protected_symlinks`, proc(5)), but it sees no replacement.
+    files, such as /tmp. The other user could otherwise choose a file that only this user may
+    replace. The kernel has the same rule (`fs.protected_symlinks`, proc(5)), but it sees no
+    replacement.
     """
     for _ in range(_MAX_LINKS):
         if not path.is_symlink():

@@ -19,9 +19,9 @@ def memory_bytes() -> int:
 def circumstances() -> dict[str, int | float | str]:
     """Return the known properties of this machine that allocators depend on.
 
-    `cores` is the number of cores that this process may use, `page` the page size in bytes, `thp`
-    the mode of transparent huge pages, `overcommit` the mode of `vm.overcommit_memory`, and
-    `cpu_quota` the CPU limit of the container in cores.
+    `cores` is the number of cores that this process may use, and `page` is the page size in bytes.
+    `thp` is the mode of transparent huge pages, and `overcommit` is the mode of
+    `vm.overcommit_memory`. `cpu_quota` is the CPU limit of the container in cores.
     """
     found: dict[str, int | float | str] = {
         "cores": core_count(),

@@ -63,11 +63,11 @@ def require_memory(
 def room() -> int | None:
     """Return the bytes that may become resident, or None if the system does not report them.
 
-    The result is nine tenths of the minimum of three limits: the memory that the kernel reports as
-    available, the remaining memory of this process's control groups, and the rest of its own limit
-    of addresses (MemAvailable of proc(5); memory.max and memory.current of the kernel's cgroup-v2
-    documentation; RLIMIT_AS of getrlimit(2)). The environment variable `SIMALLOC_MEMORY` overrides
-    all of them.
+    The result is nine tenths of the minimum of three limits. The first is the memory that the
+    kernel reports as available (MemAvailable of proc(5)). The second is the remaining memory of
+    this process's control groups (memory.max and memory.current of the kernel's cgroup-v2
+    documentation). The third is the remainder of its own limit of addresses (RLIMIT_AS of
+    getrlimit(2)). The environment variable `SIMALLOC_MEMORY` overrides all of them.
     """
     if given := os.environ.get(VARIABLE):
         return _given(given)

@@ -31,9 +31,10 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
     Two installations with the same version produce the same results. The digest covers the packages
     `bound`, `heap` (without the reference engine and the real allocators), `measure`, `policy` and
     `c`, whose sums are part of the measures. C sources are installed with them. `core` is the
-    core's name of a family. With it, the digest covers only the shared part, the family's own files
-    (in a folder of its name, or with names that begin with it), and the named `modules` of the
-    descriptions and the catalogue. The digest then does not depend on the code of other families.
+    core's name of a family. With `core`, the digest covers only the shared part, the family's own
+    files, and the named `modules` of the descriptions and the catalogue. It then does not depend on
+    the code of other families. The family's own files are in a folder of its name, or have names
+    that begin with it.
     """
     digest = hashlib.sha256()
     for name in _sources(core, modules):

@@ -1,9 +1,9 @@
 """The adversary of first fit: every size in turn, with gaps that are one byte too small.
 
-Robson 1977, "Worst case fragmentation of first fit and best fit storage allocation strategies",
-proves a worst case of about M log2(n) bytes for first fit with M live bytes in objects of 1 to n
-bytes. The sequence is ours. No gap ever holds the next request; each request therefore raises the
-heap under every policy. Objects of k bytes are adjacent at first. Before the first request of k + 1
+With M live bytes in objects of 1 to n bytes, the worst case of first fit is about M log2(n) bytes
+(Robson 1977, "Worst case fragmentation of first fit and best fit storage allocation strategies").
+The sequence is ours. No gap ever holds the next request; each request therefore raises the heap
+under every policy. Objects of k bytes are adjacent at first. Before the first request of k + 1
 bytes, every second object is freed. Before the first request of 3 k + 1 bytes, every second
 remaining object is freed, then again before 7 k + 1 and so on. At these moments the resulting gaps
 are too small for the requests.

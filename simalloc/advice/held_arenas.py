@@ -40,8 +40,8 @@ class Arena:
 class HeldArenas:
     """The arenas after an event, in ascending order of their bytes.
 
-    `places` has a row for each call site with blocks in nearly empty arenas, by decreasing number
-    of blocks: the site, the number of its blocks, and the number of these arenas.
+    `places` has a row for each call site with blocks in nearly empty arenas: the site, the number
+    of its blocks, and the number of these arenas. Rows are sorted by decreasing number of blocks.
     """
 
     event: int

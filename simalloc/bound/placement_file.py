@@ -28,8 +28,9 @@ _COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
 def read_placement(path: str | os.PathLike[str]) -> Placement:
     """Read a placement from a file in our format or in MiniMalloc's, and verify it.
 
-    Raises `SimallocError` if the file has another format, if an object's address is not a multiple
-    of its alignment, or if two objects use the same byte at the same time.
+    Raises `SimallocError` if the file has another format or the placement is invalid. A placement
+    is invalid if an object's address is not a multiple of its alignment, or if two objects use the
+    same byte at the same time.
     """
     try:
         with open_log(path, from_format="lifetimes") as opened:
@@ -49,11 +50,11 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
 def write_placement(placement: Placement, stream: BinaryIO) -> None:
     """Write a placement as comma-separated values, a line for each allocation under a header.
 
-    The values are a number, the event that allocates (from 0), the event that frees (the number of
-    events if never freed), the bytes, the alignment and the gaps, if any, and the address. Two
-    lines overlap if their events overlap and their addresses overlap; a valid placement has no
-    overlapping lines. MiniMalloc (Moffitt 2023) stores its buffers in this format. With gaps,
-    events are numbered by the begins and ends of pieces.
+    The values are a number, the event that allocates (from 0), the event that frees, the bytes, the
+    alignment and the gaps, if any, and the address. If an object is never freed, the event that
+    frees is the number of events. Two lines overlap if their events overlap and their addresses
+    overlap; a valid placement has no overlapping lines. MiniMalloc (Moffitt 2023) stores its
+    buffers in this format. With gaps, events are numbered by the begins and ends of pieces.
     """
     table = placement.table
     parts = table if table.pieces is None else table.pieces.table

@@ -160,8 +160,9 @@ class _Heap:
     def _match(self, life: int, now: int, gaps: Sequence[_Gap]) -> None:
         """Take the gap of least cost, at the end where the neighbour's end is closer in time.
 
-        The cost is the remaining space of the gap in sizes of the life (at most 1), plus three
-        times the distance of the two ends in remaining lifetimes (at most `FARTHEST`).
+        The cost has two terms. The first is the remaining space of the gap in sizes of the life, at
+        most 1. The second is three times the distance of the two ends in remaining lifetimes, at
+        most `FARTHEST`.
         """
         size, until = self._lives[life].size, self._until(life)
         remaining = until - (-now if self._backward else now) + 1

@@ -29,9 +29,10 @@ class Timetable:
 
     `begins` and `ends` (uint32) have an entry for each event: the life that begins or ends there,
     or `NONE`. The other columns have an entry for each life, in the order of births: `size` (int64,
-    bytes, at least 1, because every object needs an address), `alignment` (int64, bytes, at least
-    1), `slot` (uint32), and the events `born` and `died` (int64; `events` if never freed). `live`
-    (int64) contains the live bytes after each event. Lives with gaps have `pieces`.
+    bytes, at least 1), `alignment` (int64, bytes, at least 1), `slot` (uint32), and the events
+    `born` and `died` (int64). The size of an empty object is 1, because every object needs an
+    address. `died` is `events` if the object is never freed. `live` (int64) contains the live bytes
+    after each event. Lives with gaps have `pieces`.
     """
 
     events: int

@@ -34,10 +34,10 @@ class Swept:
 def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     """Verify a placement: the address of each life (int64, bytes).
 
-    Raises `ValueError` if two lives overlap while both are live, or if a life is below address 0,
-    extends beyond 2**63 - 1, or is not at a multiple of its alignment. The message names the lives.
-    Lives with gaps overlap only where both use a byte; addresses in the message are then the
-    addresses of the pieces.
+    Raises `ValueError` if two lives overlap while both are live. Also raises it if a life is below
+    address 0, extends beyond 2**63 - 1, or is not at a multiple of its alignment. The message names
+    the lives. Lives with gaps overlap only where both use a byte; addresses in the message are then
+    the addresses of the pieces.
     """
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are given for {len(table)} lives")

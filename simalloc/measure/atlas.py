@@ -25,7 +25,7 @@ class Atlas:
 
     They are sorted by kind and then by their ends. A stay of kind `k` lasts less than 2**k events,
     and at least half of that. Therefore stays of kind `k` that are live at an event end at most
-    2**k events later, and at least half of the stays that end in this time are live at the event.
+    2**k events later. Among the stays that end in this time, at least half are live at the event.
     """
 
     run: Run

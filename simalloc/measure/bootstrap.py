@@ -1,8 +1,8 @@
 """The bootstrap interval of an average over programs (Efron 1979).
 
 Programs are a sample of all programs: another sample would have another average. The bootstrap
-draws such samples from the programs themselves, and within each program it draws from the
-program's traces, which may be generated from several seeds (a two-stage bootstrap; Davison &
+draws such samples from the programs themselves. Within each program, it draws from the program's
+traces, which may be generated from several seeds. This method is a two-stage bootstrap (Davison &
 Hinkley 1997, section 3.8). Traces of one program are therefore never counted as several programs.
 All draws are from a fixed seed.
 """

@@ -131,11 +131,11 @@ def waste(
 ) -> Waste:
     """Return the bytes of a run's heap by kind after an event.
 
-    The default is the event with the worst value of a quantity: the first peak of the heap or of
-    its resident bytes, or the first minimum of the largest free block. The trace is replayed up to
-    the event. `progress` is called with the number of events done since its last call. Raises
-    `SimallocError` if the event does not exist, if the run is not of the trace, or if it did not
-    measure the quantity.
+    The default is the event with the worst value of the quantity `of`. This event is the first peak
+    of the heap or of its resident bytes, or the first minimum of the largest free block. The trace
+    is replayed up to the event. `progress` is called with the number of events done since its last
+    call. Raises `SimallocError` if the event does not exist, if the run is not of the trace, or if
+    it did not measure the quantity.
     """
     sums = WasteSums(source, run, event_or_peak(source, run, event, of))
     replay = HeapReplay(source, run, [sums], events=0, pages=True, progress=progress)

@@ -23,8 +23,8 @@ forbidden distances (`bans.py`), and neither has to be above the other. A bound 
 address that the placed buffers allow, and rises above every ban that it falls into. In case 2,
 consider the placement with the lowest sum of addresses. The buffer is not located at its bound
 because some unplaced buffer bans it there. The bound therefore rises to the upper end of a ban that
-can contain it, and by at least one step: the unit of the problem if no buffer is aligned, otherwise
-one byte.
+can contain it, and by at least one step. A step is the unit of the problem if no buffer is aligned,
+otherwise one byte.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ class DeviceOutcome:
     """Memory that a program needs under some settings, in bytes.
 
     `figures` are the figures on a device of unlimited memory. The reserved bytes at their peak are
-    divided into requested, rounding, free in segments in use (split), and free in segments not in
-    use (whole; with expandable segments, all mapped and free bytes). `smallest` is the minimum
-    capacity without an out-of-memory error, and `there` has the figures on that device. `at` has
-    the figures for each requested capacity.
+    divided into four parts: requested, rounding, free in segments in use (split), and free in
+    segments not in use (whole). With expandable segments, whole is all mapped and free bytes.
+    `smallest` is the minimum capacity without an out-of-memory error, and `there` has the figures
+    on that device. `at` has the figures for each requested capacity.
     """
 
     settings: str

@@ -64,8 +64,8 @@ def smallest_device(
 def _is_known(description: PyTorch) -> bool:
     """Return whether a device of the peak reserved bytes behaves like one of unlimited memory.
 
-    No request is refused on such a device, with two exceptions: a limit or a range of addresses
-    depends on the capacity, or the device allocates more for a segment than its size.
+    No request is refused on such a device, with two exceptions. A limit or a range of addresses may
+    depend on the capacity, or the device may allocate more for a segment than its size.
     """
     rules = description.rules
     by_capacity = rules.allowed is not None or rules.expandable or rules.large_segment % STEP

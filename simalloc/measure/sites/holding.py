@@ -37,11 +37,11 @@ def held_under(
 
     The moment is the peak, the end or the worst moment. The peak is the first event with the worst
     value of a quantity (heap/quantity.py). The worst moment has the largest waste, weighted by its
-    share of the occupied pages: programs free much before they end, and the end does not show the
-    objects that pinned the heap until then. A run is not replayed again. `progress` is called with
-    the number of events done since its last call; the total is twice the trace's events, or once
-    for a run. Raises `SimallocError` if the trace has no sites or is a sample, and in the cases of
-    `simulate`.
+    share of the occupied pages. It is the default because programs free much before they end: the
+    end does not show the objects that pinned the heap until then. A run is not replayed again.
+    `progress` is called with the number of events done since its last call; the total is twice the
+    trace's events, or once for a run. Raises `SimallocError` if the trace has no sites or is a
+    sample, and in the cases of `simulate`.
     """
     sites_of(trace)
     if sampled_every(trace.provenance):
