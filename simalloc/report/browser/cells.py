@@ -1,4 +1,4 @@
-"""Heap maps as data for a script, which colours them."""
+"""Heap maps as data for the script that colours them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ AGE_DECADES: Final = 4.0
 
 
 def cells(shown: HeapMap, oldest: float) -> bytes:
-    """Return a map's cells as two planes of bytes, row by row from the lowest address.
+    """Return the cells of a map as planes of bytes, row by row from the lowest address.
 
-    They are the share that is live, and the age on a log scale that ends at `oldest`; and a third
-    which of them are memory, where the map knows.
+    The first plane is the live share of each cell, and the second its age on a log scale that ends
+    at `oldest`. If the map distinguishes mapped memory, a third plane marks the mapped cells.
     """
     share = np.ceil(np.clip(shown.live, 0, 1) * 255).astype(np.uint8)
     age = np.zeros(share.shape, np.uint8)
@@ -35,12 +35,12 @@ def cells(shown: HeapMap, oldest: float) -> bytes:
 
 
 def packed(planes: bytes, level: int) -> str:
-    """Return bytes deflated, in base 64."""
+    """Return deflated bytes in base 64."""
     return base64.b64encode(zlib.compress(planes, level)).decode()
 
 
 def raster(shown: HeapMap) -> dict[str, Any]:
-    """Return the positions of a map's cells, as the script's class Raster has them."""
+    """Return the positions of the cells of a map, as the fields of the script's class Raster."""
     rows, columns = shown.live.shape
     return {
         "columns": columns,
@@ -55,11 +55,11 @@ def raster(shown: HeapMap) -> dict[str, Any]:
 
 
 def shared_scales(maps: Sequence[HeapMap]) -> tuple[float, float]:
-    """Return the greatest age, in events, and the largest heap, in bytes, of some maps."""
+    """Return the maximum age in events and the maximum heap in bytes of several maps."""
     oldest = max(float(np.nanmax(one.age, initial=10.0)) for one in maps)
     return oldest, max(float(one.heap.max()) for one in maps)
 
 
 def shades() -> dict[str, list[str]]:
-    """Return the colours of ages in both themes, from the youngest."""
+    """Return the colours of ages in both themes, from the youngest to the oldest."""
     return {theme: age_shades(palette, _SHADES) for theme, palette in PALETTES.items()}

@@ -1,4 +1,4 @@
-"""Data for the scripts of a page, in an element of its own."""
+"""Data for the scripts of a page, in a separate element."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def embedded_json(data: Any, key: str | None = None) -> str:
-    """Return the element that holds data as JSON; `key` is its identifier on the page.
+    """Return an element that contains data as JSON; `key` is its identifier on the page.
 
-    Names in a trace may hold markup. A `<` in a string is written as JSON's escape of it, so no
+    Names in a trace may contain markup. A `<` in a string is escaped as JSON permits, so that no
     name can end the element or begin a comment or a script in it.
     """
     content = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Flame graphs of call paths: data for the script, and the figure that it fills."""
+"""Flame graphs of call paths: the data for the script, and the figure that the script fills."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _HELD: Final = {
     "shared_bytes": "shared",
     "wasted_bytes": "wasted",
 }
-"""Measures for the width of boxes; the measures of a heap come first."""
+"""Measures for the width of boxes. The measures of a heap come first."""
 _COLOURS: Final = ("pinned_bytes", "live_bytes", "wasted_bytes")
 _MIN_SHARE: Final = 0.001
-"""Boxes with less than this share of the whole, in all measures, are not drawn: none would see."""
+"""Boxes with less than this share of the total, in all measures, are invisible and not drawn."""
 _WAYS: Final[tuple[Way, ...]] = ("top-down", "bottom-up")
 
 
 def flame_data(profiles: Mapping[str, Profile]) -> dict[str, Any]:
-    """Return a flame graph for the script: profiles of one trace by policy ("": without one)."""
+    """Return the data of a flame graph: profiles of one trace by policy ("" without a policy)."""
     first = next(iter(profiles.values()))
     names = [*(name for name in _HELD if name in first.values), *_ASKED]
     frames: dict[Frame, int] = {}
@@ -45,13 +45,16 @@ def flame_data(profiles: Mapping[str, Profile]) -> dict[str, Any]:
         "colours": [name for name in _COLOURS if name in names],
         "frames": [[frame.function, frame.file, frame.line] for frame in frames],
         "trees": trees,
-        # where each site's path ends in the tree from the top down
+        # node at which the path of each site ends in the top-down tree
         "sites": dict(zip(first.sites, kept[ends].tolist(), strict=True)),
     }
 
 
 def _tree(trees: Mapping[str, Tree], frames: dict[Frame, int], names: list[str]) -> dict[str, Any]:
-    """Return the large nodes of a tree, whose parents are large too, and how many each is now."""
+    """Return the large nodes of a tree, renumbered. `kept` maps each node to the nearest large one.
+
+    The parent of a large node is large.
+    """
     one = next(iter(trees.values()))
     large = np.zeros(len(one), bool)
     for tree in trees.values():
@@ -76,7 +79,7 @@ def _tree(trees: Mapping[str, Tree], frames: dict[Frame, int], names: list[str])
 
 
 def flame_figure(key: str, data: dict[str, Any]) -> str:
-    """Return a flame graph's figure, which the script fills; `key` is its identifier."""
+    """Return the figure of a flame graph, which the script fills; `key` is its identifier."""
     words = {each["key"]: each["words"] for each in data["measures"]}
     choices = {
         "way": {"top-down": "from main down", "bottom-up": "from what allocates up"},

@@ -1,4 +1,4 @@
-"""A heap map as a picture that is in the page before its script has run, as when it is printed."""
+"""Still picture of a heap map, which a page shows until its script has run, and in print."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 _AGES: Final = 36
 _STRENGTHS: Final = 7
-"""Steps of the live share; with the ages and two plain colours they fill a palette of 256."""
+"""Steps of the live share. Steps times ages, and two plain colours, fit a palette of 256."""
 _NO_MEMORY: Final = _AGES * _STRENGTHS
 _FREE: Final = _NO_MEMORY + 1
-_STRENGTH: Final = 0.75  # as in heap_map.js
+_STRENGTH: Final = 0.75  # same as in heap_map.js
 
 
 def still(shown: HeapMap, oldest: float, top: float) -> str:
-    """Return a map, up to the address `top`, as a PNG in a `data:` URL, in the light colours."""
+    """Return a map up to the address `top`, as a PNG in light colours in a `data:` URL."""
     return "data:image/png;base64," + base64.b64encode(_png(_places(shown, oldest, top))).decode()
 
 
 def _places(shown: HeapMap, oldest: float, top: float) -> NDArray[np.uint8]:
-    """Return the place of each cell's colour in the palette, the highest address first."""
+    """Return the index in the palette of the colour of each cell, the highest address first."""
     rows, columns = shown.live.shape
     strength = np.ceil(np.clip(shown.live, 0, 1) ** _STRENGTH * _STRENGTHS)
     decades = np.log10(np.maximum(np.nan_to_num(shown.age, nan=1.0), 1.0) / oldest)
@@ -60,9 +60,9 @@ def _rgb(colour: str) -> tuple[int, ...]:
 
 
 def _png(places: NDArray[np.uint8]) -> bytes:
-    """Return a PNG of one byte a pixel: the place of its colour in the palette."""
+    """Return a PNG with one byte per pixel: the index of its colour in the palette."""
     height, width = places.shape
-    rows = np.zeros((height, width + 1), np.uint8)  # a row begins with its filter: none
+    rows = np.zeros((height, width + 1), np.uint8)  # a row begins with its filter, 0 for none
     rows[:, 1:] = places
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     parts = (

@@ -1,1 +1,1 @@
-"""Heaps to explore in a notebook: a widget, and its data on a run."""
+"""Widget that explores heaps in a notebook, and its data on a run."""

@@ -1,4 +1,4 @@
-"""The explorer's data on one run: windows of its heap map, blocks, and the objects that pin it."""
+"""Data of the explorer on one run: windows of the heap map, blocks, and pinning objects."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from simalloc.report.units import spell_percent
 from simalloc.trace import Trace
 
 OVERVIEW: Final = (800, 400)
-"""Columns and rows of the map of everything that comes first."""
+"""Columns and rows of the first map, which shows the whole run."""
 _MAX_CELLS: Final = 4096
-"""Columns, and rows, of a window at the most, whatever a script asks for."""
+"""Maximum number of columns and of rows of a window that a script requests."""
 _LEVEL: Final = 1
-"""Compression of the overview: fast, and small enough to be kept in a notebook."""
+"""Compression level of the overview: fast, and small enough for a saved notebook."""
 
 Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
 
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """One trace under one policy, and the replies to a script's queries about it."""
+    """One trace under one policy. Its methods answer the queries of the script."""
 
     trace: Trace
     atlas: Atlas
 
     @property
     def run(self) -> Run:
-        """The run."""
+        """Run of the trace under the policy."""
         return self.atlas.run
 
     @cached_property
     def overview(self) -> HeapMap:
-        """The map of all of it."""
+        """Map of the whole run."""
         columns, rows = OVERVIEW
         return self.atlas.window(columns=columns, rows=rows)
 
     def state(self, oldest: float, top: float) -> dict[str, Any]:
-        """Return the script's initial data; maps that are compared share the scales."""
+        """Return the initial data of the script. Compared maps share the scales."""
         return {
             "policy": spell(self.run.policy),
             "caption": beside(
@@ -64,7 +64,7 @@ class Explored:
         self, left: float, right: float, low: float, high: float, columns: int, rows: int,
         oldest: float,
     ) -> Answer:  # fmt: skip
-        """Return the cells of a window, as far as it lies within the map."""
+        """Return the cells of the part of a window that is inside the map."""
         most = self.run.events
         first = min(max(floor(left), 0), most)
         last = min(max(ceil(right), first), most)
@@ -79,7 +79,7 @@ class Explored:
         return {"raster": raster(shown)}, [cells(shown, oldest)]
 
     def block(self, event: float, address: float, near: float) -> Answer:
-        """Return the data on the block at a point, or near it."""
+        """Return the data on the block at a point or near it."""
         when = min(max(floor(event), 0), max(self.run.events - 1, 0))
         place = self.atlas.at(when, address, near)
         if place is None:
@@ -98,7 +98,7 @@ class Explored:
         return {"block": block}, []
 
     def pins(self) -> Answer:
-        """Return the objects that pin the heap at its first peak, the worst first."""
+        """Return the objects that pin the heap at its first peak, the worst object first."""
         if not self.run.events:
             return {"event": 0, "heap": 0, "live": 0, "free": 0, "pins": []}, []
         found = pins(self.trace, self.run, apart=self.atlas.folding is not None)

@@ -1,4 +1,4 @@
-"""The widget: heap maps side by side, which the script draws and asks the kernel about."""
+"""The widget: heap maps side by side. Its script draws them and queries the kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _style() -> str:
 
 
 class Explorer(AnyWidget):
-    """Heap maps that zoom to single blocks; a still picture where no script runs."""
+    """Heap maps that zoom to single blocks, or a still picture if no script can run."""
 
     _esm = f"{asset(BROWSER, *SCRIPTS)}\n{asset(_HERE, 'explore.js')}"
     _css = _style()
@@ -49,7 +49,7 @@ class Explorer(AnyWidget):
         return printable(f"<Explorer of {self._runs[0].trace.name}: {policies}>")
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the widget, and the picture that stands for it where no script runs."""
+        """Return the widget, and a still picture for viewers that cannot run its script."""
         bundle = super()._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         overviews = [run.overview for run in self._runs]
@@ -63,7 +63,7 @@ class Explorer(AnyWidget):
         self.send({"number": question["number"], **answer}, buffers)
 
     def answer(self, question: dict[str, Any]) -> Answer:
-        """Return the script's requested part of a map: a window of it, a block, or its pins."""
+        """Return the part of a map that the script requests: a window, a block, or the pins."""
         run: Explored = self._runs[question["map"]]
         given = question["given"]
         match question["ask"]:

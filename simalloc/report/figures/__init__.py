@@ -1,1 +1,1 @@
-"""Pictures, drawn with matplotlib (the `plot` extra)."""
+"""Figures, drawn with matplotlib (the `plot` extra)."""

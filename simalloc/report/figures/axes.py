@@ -1,4 +1,4 @@
-"""Axes that say their units: bytes in KiB and MiB, events in thousands and millions."""
+"""Axes with units: bytes in KiB and MiB, events in thousands and millions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _SHARES: Final = (0, 0.5, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
-"""Percentages worth a mark."""
+"""Percentages at which an axis can have marks."""
 _MOST_MARKS: Final = 12
-"""Maximum marks that do not touch each other; beyond, only powers of ten are marked."""
+"""Maximum number of marks that do not touch. If more fit, only powers of ten are marked."""
 
 
 def bytes_axis(axis: Axis, top: float) -> None:

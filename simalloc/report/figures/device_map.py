@@ -1,4 +1,4 @@
-"""The picture of a device's memory: segments side by side, time across."""
+"""Figure of a device's memory by segment over time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _WORTH_A_LINE: Final = 1 / 200
-"""Minimum height of a segment with a border, as a share of the picture."""
+"""Minimum height of a segment with a border, as a share of the figure."""
 
 
 def draw_device_maps(maps: Sequence[DeviceMap], *, theme: Theme = "light") -> Picture:

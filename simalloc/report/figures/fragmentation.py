@@ -1,4 +1,4 @@
-"""Fragmentation by policy and trace: a number a cell, shaded so that patterns show."""
+"""Figure of the fragmentation by policy and trace: a table with shaded cells."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def draw_fragmentation(
     ranks: Sequence[Rank], *, measure: int = 4, of: str = "mapped", theme: Theme = "light"
 ) -> Picture:
-    """Return a measure, #1 to #4, in percent: a row per policy, in the ranks' order, by trace.
+    """Return a figure of a measure, #1 to #4, in percent, by policy and trace, in rank order.
 
     Raises `SimallocError` if `ranks` is empty.
     """
@@ -55,7 +55,7 @@ def _shades(palette: Palette) -> Colormap:
 
 
 def _write(axes: Axes, values: NDArray[np.float64], colours: NDArray[np.float64]) -> None:
-    """Write each number in black or white, whichever its cell's colour sets off."""
+    """Write each number in black or white, whichever contrasts with its cell."""
     for (row, column), value in np.ndenumerate(values):
         lightness = colours[row, column, :3] @ (0.299, 0.587, 0.114)
         axes.text(

@@ -1,4 +1,4 @@
-"""Sizes of free blocks over time."""
+"""Figure of the sizes of free blocks over time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def draw_free_sizes(
     free: Sequence[FreeSizes], titles: Sequence[str], *, theme: Theme = "light"
 ) -> Picture:
-    """Return pictures side by side: time across, sizes of free blocks up, coloured by bytes."""
+    """Return panels side by side: time across, sizes of free blocks up, coloured by bytes."""
     with styled(theme) as palette:
         figure = new_figure(2.8)
         panels = figure.subplots(1, len(free), sharey=True, squeeze=False)[0]

@@ -1,4 +1,4 @@
-"""The picture of a heap map: live objects and their ages, free space, and the pins of the heap."""
+"""Figure of a heap map: live objects and their ages, free memory, and the pins of the heap."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from simalloc.measure import HeapMap, Pin, Pins
 
 _STRENGTH: Final = 0.75
-"""Exponent of the share of a cell that is live, so that small single blocks stay visible."""
+"""Exponent of the live share of a cell; below 1, so that small single blocks stay visible."""
 
 
 _MARGINS: Final = {"left": 0.12, "right": 0.93, "bottom": 0.135, "top": 0.92, "wspace": 0.05}
-"""Around maps, as shares of the picture: what the longest of the usual numbers need."""
+"""Margins around maps, as shares of the figure. The longest usual numbers fit in them."""
 
 _LINE: Final = 0.045
-"""The height of a heading's line, as a share of the picture."""
+"""Height of a line of a heading, as a share of the figure."""
 
 _KEY: Final = (0.26, 0.2)
-"""The key's width as a share of all maps together, and its height as a share of one."""
+"""Width of the legend as a share of all maps together, and its height as a share of one map."""
 
 _LABEL: Final = (0.06, 0.05)
-"""The width and height that a number takes, as shares of the axes."""
+"""Width and height of a number, as shares of the axes."""
 
 
 def draw_heap_maps(
@@ -55,8 +55,8 @@ def draw_heap_maps(
 ) -> Picture:
     """Return the maps side by side, on the same axes and with the same colours.
 
-    With `pins`, one a map, the objects of their `alone` are numbered on it. With `soon` the margins
-    are those that usually fit: to measure all texts takes half of the time.
+    `pins`, one for each map, numbers the objects of their `alone` on the map. `soon` uses margins
+    that usually fit. This halves the time, because no texts are measured.
     """
     with styled(theme) as palette:
         headings = [
@@ -82,20 +82,20 @@ def draw_heap_maps(
 
 
 def _top_with_key(heap: HeapMap, panels: int) -> float:
-    """Return the least upper limit of the addresses at which the key covers none of the heap."""
+    """Return the minimum upper limit of the addresses at which no legend covers the heap."""
     across, up = min(_KEY[0] * panels, 1), _KEY[1]
     behind = heap.heap[: max(1, round(across * len(heap.heap)))]
     return float(behind.max(initial=0)) / (1 - up)
 
 
 def _margins(headings: Sequence[str]) -> dict[str, float]:
-    """Return the margins, with room for the longest heading."""
+    """Return the margins, with space for the longest heading."""
     further = max(heading.count("\n") for heading in headings)
     return {**_MARGINS, "top": _MARGINS["top"] - _LINE * further}
 
 
 def map_key(axes: Axes, palette: Palette, *, ended: bool) -> None:
-    """Draw the legend of a map; with `ended`, it includes the line at the end of the heap."""
+    """Draw the legend of a map. If `ended`, it includes the line at the end of the heap."""
     end = [Line2D([], [], color=palette.ink, linewidth=0.8, label="end of the heap")]
     handles = [
         *(end if ended else []),
@@ -105,7 +105,7 @@ def map_key(axes: Axes, palette: Palette, *, ended: bool) -> None:
 
 
 def age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> None:
-    """Say beside maps which colour stands for which age."""
+    """Draw the scale of ages beside maps."""
     shades = ScalarMappable(norm, age_colours(palette))
     bar = figure.colorbar(shades, ax=panels, fraction=0.03, pad=0.02, aspect=30)
     bar.set_label("live, by age (events)")
@@ -115,9 +115,9 @@ def age_bar(figure: Figure, panels: Any, norm: LogNorm, palette: Palette) -> Non
 
 
 def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> None:
-    """Put numbers on a map, and draw each object from when it was put there until an event.
+    """Draw numbered objects on a map, each from its placement to the event `until`.
 
-    The axes have their limits. Numbers that would cover each other are moved apart.
+    The limits of the axes must be set. Numbers that would overlap are moved apart.
     """
     places = _label_places(axes, pins)
     for number, (pin, place) in enumerate(zip(pins, places, strict=True), start=1):
@@ -142,7 +142,7 @@ def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> 
 
 
 def _label_places(axes: Axes, pins: Sequence[Pin]) -> list[tuple[float, float]]:
-    """Return places of numbers in events and bytes: left of their objects, the lowest first."""
+    """Return the positions of the numbers in events and bytes: left of their objects."""
     wide, tall = (
         share * (high - low)
         for share, (low, high) in zip(_LABEL, (axes.get_xlim(), axes.get_ylim()), strict=True)
@@ -175,7 +175,7 @@ def draw_heap_map(axes: Axes, heap: HeapMap, palette: Palette, norm: LogNorm) ->
 
 
 def heap_pixels(heap: HeapMap, palette: Palette, norm: LogNorm) -> NDArray[np.uint8]:
-    """Return the colours of a map's cells: (rows, columns, 4), transparent outside of the heap."""
+    """Return the colours of the cells, shape (rows, columns, 4), transparent outside the heap."""
     rows = len(heap.live)
     ages = age_colours(palette)(norm(np.nan_to_num(heap.age, nan=1.0)))[..., :3]
     share = np.clip(heap.live, 0, 1)[..., None] ** _STRENGTH
@@ -189,12 +189,12 @@ def heap_pixels(heap: HeapMap, palette: Palette, norm: LogNorm) -> NDArray[np.ui
 
 
 def age_colours(palette: Palette) -> Colormap:
-    """Return the colours from the youngest to the oldest."""
+    """Return the colours from the youngest to the oldest age."""
     shades = np.linspace(palette.youngest, palette.oldest, 256)
     return ListedColormap(mpl.colormaps["plasma"](shades))
 
 
 def age_norm(maps: Sequence[HeapMap]) -> LogNorm:
-    """Return the scale of ages that maps share: four powers of ten below the oldest."""
+    """Return the common scale of ages of maps: the four powers of ten below the oldest age."""
     oldest = max((float(np.nanmax(heap.age, initial=10)) for heap in maps), default=10)
     return LogNorm(max(1.0, oldest / 1e4), oldest, clip=True)

@@ -1,4 +1,4 @@
-"""The sizes that a program requests, and their lifetimes."""
+"""Figure of the sizes and lifetimes of the objects of a program."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def draw_lives(
     theme: Theme = "light",
     progress: Callable[[float], None] = lambda _: None,
 ) -> Picture:
-    """Return sizes and lifetimes of a trace's objects, as shares of objects and of bytes.
+    """Return a figure of the sizes and lifetimes of objects, as shares of objects and of bytes.
 
-    Lifetimes count the bytes allocated meanwhile. `spread` is the trace's, if it is at hand; if
-    not, the trace is gone through for it, and `progress` is called with the number of events done
-    since its last call. Raises `TraceError` for a trace without events.
+    A lifetime is the number of bytes allocated during it. `spread` is the spread of the trace, if
+    known. Otherwise the trace is read to compute it, and `progress` is called with the number of
+    events processed since its last call. Raises `TraceError` for a trace without events.
     """
     if not len(source):
         raise TraceError("has no events to draw", path=source.name)

@@ -1,4 +1,4 @@
-"""Bytes of pages with live objects: bars for each run, one for each size of pages."""
+"""Figure of the bytes in pages with live objects: a bar for each run and page size."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _draw_size(
     colour: str,
     palette: Palette,
 ) -> None:
-    """Draw the bars of one size of pages."""
+    """Draw the bars of one page size."""
     footprints = [run.occupied[size] for run in runs]
     peaks = [one.peak_bytes for one in footprints]
     label, half = f"pages of {format_size(size)}", height / 2
@@ -74,7 +74,7 @@ def _draw_size(
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Return the policies, with the traces if there are several."""
+    """Return the names of the runs: the policies, with the traces if there are several."""
     if len({run.trace for run in runs}) == 1:
         return [spell(run.policy) for run in runs]
     return [f"{run.trace}, {spell(run.policy)}" for run in runs]

@@ -1,4 +1,4 @@
-"""Refused requests against the size of a pool: a line an allocator."""
+"""Figure of refused requests by pool size: a line for each allocator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.sizes import spell_bytes
 
 _MARKS = "os^Dv<>P"
 _WIDE = 8
-"""Sizes that differ by more than this factor have a logarithmic axis."""
+"""Factor between the largest and smallest size above which the axis is logarithmic."""
 
 
 def draw_refusals(
@@ -24,7 +24,10 @@ def draw_refusals(
     *,
     theme: Theme = "light",
 ) -> Picture:
-    """Return the refused requests of each policy: its pool sizes and how many there are at each."""
+    """Return a figure of refused requests by pool size, with a line for each policy.
+
+    `refused` contains the pool sizes and the numbers of refused requests of each policy.
+    """
     with styled(theme) as palette:
         figure = new_figure(height=max(3.6, 0.6 + 0.16 * len(refused)))
         axes = figure.add_subplot()

@@ -1,4 +1,4 @@
-"""One picture of a program's requests: times, sizes and lifetimes."""
+"""Figure of a program's requests: times, sizes and lifetimes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def draw_portrait(
     theme: Literal["light", "dark"] = "light",
     progress: Callable[[float], None] = lambda _: None,
 ) -> Picture:
-    """Return a trace's live bytes over time, sizes against lifetimes, and its main figures.
+    """Return a figure of the live bytes over time, sizes and lifetimes of a trace.
 
-    Reallocs make new objects. `statistics` are the trace's, if they are at hand. Dashed lines mark
+    The figure also states the main statistics. A realloc makes a new object. `statistics` are the
+    statistics of the trace, if known. Dashed lines mark
     the sizes and lifetimes that 90, 99 and 99.9 % of the objects do not exceed. `progress` is
     called with the share of the work done since the last call. Raises `TraceError` for a trace
     without events.
@@ -65,7 +66,7 @@ def draw_portrait(
 
 
 def _survey(source: EventSource, progress: Callable[[float], None]) -> tuple[LiveStack, Cells]:
-    """Read the trace for the picture, more than once for the marks."""
+    """Read the trace for the figure, repeatedly if the marks need it."""
     live, counts = LiveStack(len(source)), CellCounts(source.allocated_bytes)
     work = len(source) * passes(source.allocated_bytes)
     for events in LifeReader(source):
@@ -91,7 +92,7 @@ def _key(axes: Axes, palette: Palette) -> None:
 
 
 def _write_facts(axes: Axes, statistics: Statistics, palette: Palette) -> None:
-    """Write pairs of name and figure, a line each; an empty pair leaves half a line."""
+    """Write a line for each pair of name and value. An empty pair leaves half a line."""
     axes.set_axis_off()
     axes.set_ylim(0, 1)
     rows = list(_facts(statistics))

@@ -1,4 +1,4 @@
-"""Sizes against lifetimes, with the shares of each beside it."""
+"""Figure of sizes against lifetimes, with the shares of both beside it."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ if TYPE_CHECKING:
 
 
 _CELLS: Final = 4
-"""Cells for each doubling: sizes of 16, 20, 24 and 28 bytes have one each."""
+"""Cells per doubling. For example, sizes of 16, 20, 24 and 28 bytes have one cell each."""
 _MAX_CELLS: Final = 64 * _CELLS
-"""Cells up to the largest size and lifetime that there can be."""
+"""Number of cells up to the largest possible size or lifetime."""
 _GAP: Final = 2
 """Number of empty cells between lifetimes and the row of objects that are never freed."""
 _FIRST_SHADE: Final = 0.3
 _ROW: Final = 3
-"""Cells that row is high."""
+"""Height in cells of the row of objects that are never freed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Objects by size and lifetime, in quarters of a doubling; unfreed objects by size alone.
+    """Objects by size and lifetime, in quarters of a doubling; objects never freed by size alone.
 
     All arrays except `left` and `left_bytes` are about freed objects. Lifetimes count allocated
     bytes. A size or a lifetime of 0 counts as 1.
     """
 
     objects: NDArray[np.int64]
-    """Shape (lifetimes, sizes)."""
+    """Number of freed objects, shape (lifetimes, sizes)."""
     bytes: NDArray[np.int64]
     left: NDArray[np.int64]
-    """Objects that are never freed, shape (sizes,)."""
+    """Number of objects that are never freed, shape (sizes,)."""
     left_bytes: NDArray[np.int64]
     size_marks: NDArray[np.int64]
-    """The sizes that 90, 99 and 99.9 % of all objects do not exceed."""
+    """Sizes that 90, 99 and 99.9 % of all objects do not exceed."""
     lifetime_marks: NDArray[np.int64]
-    """The lifetimes that these shares of the freed objects do not exceed."""
+    """Lifetimes that 90, 99 and 99.9 % of the freed objects do not exceed."""
 
     @property
     def most(self) -> int:
-        """The most objects in a cell, and at least 2."""
+        """Maximum number of objects in a cell, at least 2."""
         return max(2, int(self.objects.max(initial=0)), int(self.left.max(initial=0)))
 
     @property
     def first(self) -> int:
-        """The column of the smallest size."""
+        """Column of the smallest size."""
         return int(np.argmax((self.objects.sum(axis=0) + self.left) > 0))
 
     @property
     def lowest(self) -> int:
-        """The row of the shortest lifetime."""
+        """Row of the shortest lifetime."""
         return int(np.argmax(self.objects.any(axis=1)))
 
 
 class CellCounts:
-    """Sorts lives into cells: add all, then `narrow`, again and again until `cells` is not None."""
+    """Counts lives by cell. Add all lives, then call `narrow`; repeat until `cells` is not None."""
 
     def __init__(self, allocated: int) -> None:
         self._objects, self._bytes = (
@@ -84,7 +84,7 @@ class CellCounts:
 
     @property
     def cells(self) -> Cells | None:
-        """The counts, or None until the marks of lifetimes are found."""
+        """Counts by cell, or None until the marks of lifetimes are known."""
         lifetime_marks = self._lifetimes.found
         if lifetime_marks is None:
             return None
@@ -117,18 +117,18 @@ class CellCounts:
             np.add.at(self._bytes, cell, ended.size)
 
     def narrow(self) -> None:
-        """Narrow down the marks of lifetimes, when all lives have been added."""
+        """Narrow down the marks of lifetimes after all lives have been added."""
         self._counted = True
         self._lifetimes.narrow()
 
 
 def _used(counts: NDArray[np.int64]) -> int:
-    """Return the length without the zeros at the end, at least 1."""
+    """Return the length without trailing zeros, at least 1."""
     return int(np.flatnonzero(counts).max(initial=0)) + 1
 
 
 def draw_cells(axes: Axes, cells: Cells, palette: Palette) -> None:
-    """Draw how many objects there are of each size and lifetime."""
+    """Draw the number of objects by size and lifetime."""
     rows, columns = cells.objects.shape
     ramp, norm = _ramp(palette), LogNorm(1, cells.most)
     _shade(axes, cells.objects, (0, rows), ramp, norm)
@@ -148,7 +148,7 @@ def draw_cells(axes: Axes, cells: Cells, palette: Palette) -> None:
 
 
 def _ramp(palette: Palette) -> LinearSegmentedColormap:
-    """Return shades that move from the paper's lightness to the ink's, the first well seen."""
+    """Return shades between the paper and the ink. The first shade contrasts with the paper."""
     paper, middle = np.array(to_rgb(palette.paper)), np.array(to_rgb(palette.lines[0]))
     first = tuple(_FIRST_SHADE * middle + (1 - _FIRST_SHADE) * paper)
     return LinearSegmentedColormap.from_list("", [first, palette.lines[0], palette.ink])
@@ -224,7 +224,10 @@ def draw_lifetimes(axes: Axes, cells: Cells, palette: Palette) -> None:
 
 
 def _draw_key(axes: Axes, most: int, palette: Palette) -> None:
-    """Draw what colours mean where no cell can be: a lifetime counts the object's own bytes."""
+    """Draw the scale of colours below the diagonal, where no cell can be.
+
+    A lifetime is at least as long as the object is large, because it counts the object's bytes.
+    """
     inset = axes.inset_axes((0.62, 0.13, 0.33, 0.035))
     inset.imshow(np.linspace(0, 1, 64)[None, :], aspect="auto", cmap=_ramp(palette))
     inset.set_xticks([0, 63], ["1", spell_events(most)])
@@ -245,7 +248,7 @@ def _log(values: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _labels(marks: NDArray[np.int64], apart: float) -> list[tuple[float, str]]:
-    """Return the places and labels of marks; those less than `apart` doublings apart share one."""
+    """Return positions and labels of marks. Marks closer than `apart` doublings share a label."""
     labels: list[tuple[float, str]] = []
     for at, share in zip(_log(marks).tolist(), SHARES, strict=False):
         text = f"{100 * share:.4g}"
@@ -267,13 +270,13 @@ def _top(cells: Cells) -> float:
 
 
 def _powers(axis: Axis, first: int, end: int, never: float | None = None) -> None:
-    """Mark cells from `first` to before `end` at round powers of two, and objects never freed."""
+    """Mark cells from `first` to before `end` at powers of two, and the row of unfreed objects."""
     low, high = first // _CELLS, -(-end // _CELLS)
     step = next(step for step in (1, 2, 5, 10) if high - low <= 7 * step)
     marks = {
         float(power): spell_bytes(2.0**power) for power in range(low, high) if not power % step
     }
-    if never is not None:  # of two lines: a mark right below would be written over
+    if never is not None:  # the label has two lines and would cover a mark just below
         marks = {power: mark for power, mark in marks.items() if never - power >= step / 2}
         marks[never] = "never\nfreed"
     axis.set_ticks(list(marks), list(marks.values()))

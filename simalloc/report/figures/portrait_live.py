@@ -1,4 +1,4 @@
-"""Live bytes over time, stacked by the sizes of the objects that hold them."""
+"""Figure of live bytes over time, stacked by the size class of the objects."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 
 BOUNDS: Final = (64, 1 << 10, 1 << 14, 1 << 18)
-"""Where one class of sizes ends and the next begins, in bytes."""
+"""Boundaries between the size classes in bytes."""
 
 _SPANS: Final = 700
-"""More than there are dots across the paper's width."""
+"""Number of spans, more than the dots of the figure's width."""
 
 
 def class_colours(palette: Palette) -> NDArray[np.float64]:
-    """Return a colour for each class of sizes, from the smallest, shape (classes, 4)."""
+    """Return a colour for each size class, from the smallest, shape (classes, 4)."""
     shades = np.linspace(palette.oldest, palette.youngest, len(BOUNDS) + 1)
     return np.asarray(mpl.colormaps["plasma"](shades))
 
 
 class LiveStack:
-    """Finds the live bytes by size of objects, at their maximum in each of many spans of events.
+    """Finds the maximum of live bytes in each of many spans of events, by size class.
 
-    No peak is lost. `events` is the number of events of the trace.
+    Therefore every peak is found. `events` is the number of events of the trace.
     """
 
     def __init__(self, events: int) -> None:
         self.starts = np.unique(np.arange(_SPANS) * events // _SPANS)
-        """The first event of each span."""
+        """First event of each span."""
         self.most = np.full(len(self.starts), -1, np.int64)
-        """Bytes live when most are."""
+        """Maximum of live bytes in each span."""
         self.by_class = np.zeros((len(BOUNDS) + 1, len(self.starts)), np.int64)
-        """Bytes of this maximum in objects of each class, shape (classes, spans)."""
+        """Live bytes of each class at this maximum, shape (classes, spans)."""
         self.peak = Peak(0, 0)
         self.events = events
         self._now = np.zeros((len(BOUNDS) + 1, 1), np.int64)
@@ -109,7 +109,7 @@ def draw_live(axes: Axes, live: LiveStack, palette: Palette) -> None:
 
 
 def _held(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return one value a span as one a boundary: the last span's holds until the end."""
+    """Return the values of spans as values at their boundaries, with the last value twice."""
     return np.append(values, values[-1:]).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The ranking of policies as a picture: every trace a dot, the mean with its interval."""
+"""Figure of the ranking of policies: a dot for each trace, and the mean with its interval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEANING: Final = {
     3: "{held} / live − 1 when the {held} first peaks",
     4: "peak {held} / peak live − 1",
 }
-"""Johnstone & Wilson's measures, as an axis says them."""
+"""Labels of axes for the measures of Johnstone & Wilson."""
 
 
 def meaning(measure: int, of: str) -> str:
@@ -34,7 +34,7 @@ def meaning(measure: int, of: str) -> str:
 def draw_ranking(
     ranks: Sequence[Rank], *, measure: int = 4, of: str = "mapped", theme: Theme = "light"
 ) -> Picture:
-    """Return the ranking, the best policy on top; fragmentation in percent, on a log scale.
+    """Return a figure of the ranking, the best policy on top, with fragmentation on a log scale.
 
     Raises `SimallocError` if `ranks` is empty.
     """
@@ -58,7 +58,7 @@ def draw_ranking(
 
 
 def _draw_rank(axes: Axes, rank: Rank, place: int, palette: Palette) -> None:
-    if len(rank.by_trace) > 1:  # the dot of a single trace would lie under the mean
+    if len(rank.by_trace) > 1:  # the dot of a single trace would be hidden by the mean
         axes.plot(
             list(rank.by_trace.values()),
             [place] * len(rank.by_trace),
@@ -92,7 +92,7 @@ def _draw_rank(axes: Axes, rank: Rank, place: int, palette: Palette) -> None:
 
 
 def _handles(axes: Axes) -> tuple[list[Any], list[str]]:
-    """Return one of each kind of mark, for the legend."""
+    """Return a mark of each kind and its label, for the legend."""
     by_label: dict[str, Any] = {}
     for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
         by_label.setdefault(label, handle)

@@ -1,4 +1,4 @@
-"""The picture of a real heap: what each part of each arena holds, address across."""
+"""Figure of a real heap: the kinds of bytes in each arena, by address."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _MAX_ARENAS: Final = 8
 _CELLS: Final = 600
-"""Parts into which the largest arena is divided."""
+"""Number of cells into which the largest arena is divided."""
 
 KINDS: Final = ("live", "in thread caches", "free inside", "free at the top", "free, not resident")
-"""Kinds of an arena's bytes; `live` includes malloc's own."""
+"""Kinds of the bytes of an arena. `live` includes malloc's own bytes."""
 
 
 def draw_real_heap(snapshot: Snapshot, *, theme: Theme = "light") -> Picture:
     """Return a panel for each of the largest arenas: the share of each kind of bytes, by address.
 
-    Addresses that an arena does not have are left out. Raises `ProcessError` if no arena of glibc
+    Addresses outside of the arena are left out. Raises `ProcessError` if no arena of glibc
     was read.
     """
     known = [
@@ -59,9 +59,10 @@ def draw_real_heap(snapshot: Snapshot, *, theme: Theme = "light") -> Picture:
 
 
 def bytes_by_kind(snapshot: Snapshot, arena: int, cell: float) -> NDArray[np.float64]:
-    """Return the bytes of each of `KINDS` in each cell of an arena: (kinds, cells).
+    """Return the bytes of each of `KINDS` in each cell of an arena, shape (kinds, cells).
 
-    `cell` is the number of bytes in a cell. The resident bytes of a block count as spread over it.
+    `cell` is the number of bytes in a cell. The resident bytes of a block are assumed to be spread
+    evenly over the block.
     """
     blocks = snapshot.blocks
     mine = np.flatnonzero(_of(snapshot, arena))

@@ -1,4 +1,4 @@
-"""Figures as files."""
+"""Writing figures to files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 _ENDINGS: Final = ("png", "svg", "pdf")
 _DOTS: Final = 200
-"""An inch."""
+"""Resolution in dots per inch."""
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format that the path's ending names: .png, .svg or .pdf.
+    """Write a figure in the format of the path's suffix: .png, .svg or .pdf.
 
-    Raises `SimallocError` for any other ending; a file at `path` then stays unchanged.
+    Raises `SimallocError` for any other suffix, and then leaves a file at `path` unchanged.
     """
     ending = Path(path).suffix[1:].lower()
     if ending not in _ENDINGS:
         raise SimallocError(f"{path}: a picture's name ends in .png, .svg or .pdf")
-    drawn = BytesIO()  # matplotlib's writer of PDF takes a full disk for damaged data
+    drawn = BytesIO()  # matplotlib's PDF writer mistakes a full disk for damaged data
     figure.savefig(drawn, format=ending, dpi=_DOTS)
     with replacing(path) as stream:
         stream.write(drawn.getbuffer())

@@ -1,4 +1,4 @@
-"""Style of every figure: its theme, and its size on paper."""
+"""Style of all figures: their theme, and their size on paper."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from simalloc.report.figures.picture import Picture
 from simalloc.report.palettes import PALETTES, Palette, Theme
 
 PAPER_WIDTH: Final = 7.0
-"""Inches: two columns of a paper, or a page of a report."""
+"""Width of a figure in inches: two columns of a paper, or a page of a report."""
 
 
 @contextmanager
 def styled(theme: Theme) -> Iterator[Palette]:
-    """Draw what the block draws in a theme."""
+    """Draw the figures of the `with` block in a theme."""
     if not isinstance(theme, str) or theme not in PALETTES:
         raise SimallocError(f"unknown theme {theme!r}; choose one of {', '.join(PALETTES)}")
     palette = PALETTES[theme]
@@ -57,9 +57,9 @@ def styled(theme: Theme) -> Iterator[Palette]:
 
 
 def new_figure_of_rows(names: Sequence[str], bars: int = 0) -> Picture:
-    """Return an empty figure with the height of a row for each name, and of at least `bars` rows.
+    """Return an empty figure with a row for each name, and the height of at least `bars` rows.
 
-    Rows are as high as the name with the most lines. Raises `SimallocError` without names.
+    All rows are as high as the name with the most lines. Raises `SimallocError` without names.
     """
     if not names:
         raise SimallocError("the list of runs is empty; give at least one run to draw")
@@ -70,9 +70,9 @@ def new_figure_of_rows(names: Sequence[str], bars: int = 0) -> Picture:
 def new_figure(
     height: float, width: float = PAPER_WIDTH, margins: Mapping[str, float] | None = None
 ) -> Picture:
-    """Return an empty figure, in inches, without a window.
+    """Return an empty figure without a window; `height` and `width` are in inches.
 
-    Its margins fit its contents, unless they are given, as shares of the figure.
+    `margins` are shares of the figure. By default, the margins fit the contents.
     """
     figure = Picture(figsize=(width, height), layout=None if margins else "constrained")
     if margins:

@@ -1,4 +1,4 @@
-"""Threads over time: the live bytes of each thread's objects, and its first and last events."""
+"""Figure of threads over time: the live bytes of each thread, and its first and last events."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 _SPANS: Final = 700
-"""More than there are dots across the paper's width."""
+"""Number of spans, more than the dots of the figure's width."""
 
 _MAX_ROWS: Final = 40
-"""Maximum number of threads with a line each."""
+"""Maximum number of threads that have a line."""
 
 
 def draw_threads(source: EventSource, *, theme: Theme = "light") -> Picture:
-    """Return the live bytes by thread over time, and below the presence of each thread.
+    """Return a figure of the live bytes by thread over time, above the duration of each thread.
 
     An object belongs to the thread that allocated or reallocated it last. The threads with the
-    largest peaks of live bytes have a colour each, and all others share one. Raises `TraceError`
-    for a trace without threads.
+    largest peaks of live bytes have a colour each, and all other threads share one colour.
+    Raises `TraceError` for a trace without threads.
     """
     threads = describe(source).threads
     if not threads:
@@ -78,7 +78,7 @@ def _live_by_thread(
 
 
 def _changes(events: LifeEvents, numbers: Sequence[int]) -> NDArray[np.int64]:
-    """Return the change of live bytes by each event, for each named thread, and for others."""
+    """Return the change of live bytes by each event, for each named thread and for all others."""
     assert events.mark is not None, "the threads were asked for"
     change = np.zeros((len(numbers) + 1, len(events)), np.int64)
     born = np.flatnonzero(allocates(events.op))
@@ -89,7 +89,7 @@ def _changes(events: LifeEvents, numbers: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _row(thread: NDArray[np.int64], numbers: Sequence[int]) -> NDArray[np.int64]:
-    """Return the place of each thread among those named, or the one behind them."""
+    """Return the row of each thread, by its position in `numbers`, or the last row."""
     row = np.full(len(thread), len(numbers), np.int64)
     for place, number in enumerate(numbers):
         row[thread == number] = place
@@ -103,7 +103,7 @@ def _draw_live(
     names: Sequence[str],
     palette: Palette,
 ) -> None:
-    """Draw the live bytes, the threads stacked."""
+    """Draw the live bytes, stacked by thread."""
     shown = [row for row in range(len(live)) if live[row].any()]
     axes.stackplot(
         starts,

@@ -1,4 +1,4 @@
-"""Heap and live bytes over time, for several policies."""
+"""Figure of heap and live bytes over time, for several policies."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def draw_timelines(
     reported: FreeLog | None = None,
     theme: Theme = "light",
 ) -> Picture:
-    """Return a quantity of heaps under some policies over time, above the live bytes.
+    """Return a figure of a quantity of heaps over time by policy, above the live bytes.
 
     Every interval of the timelines is drawn from its minimum to its maximum, so that no spike is
-    lost; `events` cuts a window out. The bytes that a board reported are points between the first
+    lost. `events` selects a window. The bytes that a board reported are points between the first
     and the last event. Raises `SimallocError` if the runs are of several traces or have not
     measured the quantity, or if bytes are reported and the quantity is not the largest free block.
     """
@@ -80,7 +80,7 @@ def draw_timelines(
 
 
 def _strokes(palette: Palette) -> Iterator[tuple[Dashes, str]]:
-    """Return dashes and colours for one run after the other: where colours recur, dashes differ."""
+    """Yield dashes and colours for one run after the other; a recurring colour has other dashes."""
     return cycle(product(_DASHES, palette.lines))
 
 
@@ -109,7 +109,7 @@ def _key(axes: Axes, runs: Sequence[Run], of: Quantity, palette: Palette) -> Non
 
 
 def _worst(run: Run, of: Quantity) -> str:
-    """Return the worst value, beside the peak of live bytes unless it is a free block's."""
+    """Return the worst value of a run. Heap sizes are relative to the peak live bytes."""
     held = worst(run, of).bytes
     if of == "largest-free":
         return spell_bytes(held)
@@ -124,7 +124,7 @@ def draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
 
 
 def _draw_reported(axes: Axes, reported: FreeLog, events: int, palette: Palette) -> None:
-    """Draw what a board reported: the largest free block as crosses, the free bytes as rings."""
+    """Draw the bytes that a board reported: largest free block as crosses, free bytes as rings."""
     kinds = (("largest free block, board", reported.largest, "x"),
              ("free bytes, board", reported.free, "o"))  # fmt: skip
     for label, sizes, marker in kinds:

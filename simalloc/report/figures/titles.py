@@ -1,4 +1,4 @@
-"""Titles above panels that stand side by side, and names of rows, in lines of limited width."""
+"""Titles of panels side by side and names of rows, in lines of limited width."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 _LETTERS: Final = 94
-"""Letters of a title's size that fit above all panels of a picture together."""
+"""Number of letters of titles that fit above all panels of a figure together."""
 
 _GAP: Final = 5
-"""Letters that stay free above each panel."""
+"""Number of letters that stay empty above each panel."""
 
 _ROW: Final = 40
-"""Maximum letters in a line of a row's name, which leave more than half of a picture's width."""
+"""Maximum letters in a line of a name of a row, less than half of the width of a figure."""
 
 _PIECE: Final = re.compile(r"[^\s:,/]*[:,/]+|[^\s:,/]+|\s+")
-"""A line may end after each piece: a word, a space, or the part of a policy up to `:` or `,`."""
+"""Pieces after which a line may end: a word, a space, or a part of a policy up to `:` or `,`."""
 
 
 def panel_title(text: str, panels: int) -> str:
-    """Return a title in lines no wider than a panel of `panels`."""
+    """Return a title in lines no wider than one of `panels` panels."""
     return _wrapped(text, _LETTERS // panels - _GAP)
 
 
 def row_names(names: Iterable[str]) -> list[str]:
-    """Return the names of rows, long ones in several lines."""
+    """Return the names of rows, with long names in several lines."""
     return [_wrapped(name, _ROW) for name in names]
 
 

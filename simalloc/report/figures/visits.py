@@ -1,4 +1,4 @@
-"""Numbers of free blocks that searches visit."""
+"""Figure of the numbers of free blocks that searches visit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
-    """Return the free blocks that an allocation visits, mean and worst, a row per run.
+    """Return a figure of the free blocks visited per allocation, mean and maximum, by run.
 
-    They are the visits of a search of the policy's plain structure (docs/policies.md). Raises
+    These are the visits of a search in the policy's plain structure (docs/policies.md). Raises
     `SimallocError` if `runs` is empty.
     """
     ordered = sorted(runs, key=lambda run: run.counters.visited_mean)

@@ -1,4 +1,4 @@
-"""Where the bytes of heaps go: a bar a heap, stacked."""
+"""Figure of the bytes of heaps by kind: a stacked bar for each heap."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from simalloc.report.figures.titles import row_names
 from simalloc.report.palettes import Palette, Theme
 
 _LEGEND_ROWS: Final = 6
-"""Height of the legend in bars."""
+"""Height of the legend in rows of bars."""
 
 
 def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
-    """Return a bar for each heap, in their order, divided into the kinds of its bytes.
+    """Return a figure with a bar for each heap, divided into the kinds of its bytes.
 
     A thin bar below shows the cached and free bytes by the state of their pages, if known.
 
@@ -67,7 +67,7 @@ def _draw_pages(axes: Any, wastes: Sequence[Waste], palette: Palette) -> None:
 
 
 def _colours(palette: Palette) -> dict[str, str]:
-    """Return the colour of each part, from the program's own bytes to unusable ones."""
+    """Return the colour of each part, from the program's own bytes to unusable bytes."""
     blue, orange, green, pink, yellow, sky, grey = palette.lines
     return dict(
         zip(PARTS, (blue, orange, yellow, pink, green, sky, palette.free, grey), strict=True)

@@ -1,4 +1,4 @@
-"""A report on traces as one HTML page that needs nothing else, no network least of all."""
+"""Report on traces as one self-contained HTML page, which needs no network."""
 
 from simalloc.report.page.device_findings import DeviceFindings, look_at_device
 from simalloc.report.page.findings import SHORT_EVENTS, Findings, find_out

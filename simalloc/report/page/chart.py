@@ -1,6 +1,6 @@
-"""Charts as SVG: lines, areas and bars on axes, in colours that follow the reader's theme.
+"""Charts as SVG: lines, areas and bars on axes, in the colours of the reader's theme.
 
-The marks of a panel lie on a grid of whole numbers, which its frame scales.
+The coordinates of a panel are integers on a grid, which its frame scales.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ FREE: Final = "var(--free)"
 LINES: Final = tuple(f"var(--line-{place})" for place in range(7))
 
 _WIDTH: Final = 504
-"""Units across a chart; its letters are 7.5 high."""
+"""Width of a chart in units. Its letters are 7.5 units high."""
 _LETTER: Final = 4.2
-"""Width of a letter, sufficient for wide ones."""
+"""Width of a wide letter in units."""
 _LONGEST: Final = 60
-"""Letters of a mark; longer ones are cut."""
+"""Maximum number of letters in a mark; longer marks are cut."""
 _GAP: Final = 18
 _ABOVE: Final = 16
 _BELOW: Final = 28
 _GRID: Final = (4000, 2000)
-"""Steps of the grid, across and up."""
+"""Number of steps of the grid, across and up."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Axis:
     is_log: bool = False
 
     def places(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return the positions of values, from 0 to 1."""
+        """Return the positions of values on the axis, from 0 to 1."""
         ends = np.array([self.low, self.high], np.float64)
         given = np.asarray(values, np.float64)
         if self.is_log:
@@ -57,13 +57,13 @@ class Axis:
 
 
 def bytes_axis(name: str, top: float, room: float = 1.05) -> Axis:
-    """Return an axis of bytes from 0 to a little above `top`."""
+    """Return an axis of bytes from 0 to `room` times `top`."""
     step = byte_step(top)
     return Axis(name, 0, room * top, np.arange(0, room * top, step).tolist(), spell_bytes)
 
 
 def events_axis(last: float) -> Axis:
-    """Return an axis of events from 0 to the last."""
+    """Return an axis of events from 0 to `last`."""
     return time_axis("time (events)", max(last, 1), shortest=1)
 
 
@@ -91,7 +91,7 @@ class Panel:
     up: Axis
     title: str = ""
     is_rows: bool = False
-    """True if names are on the upward axis and the measure is on the other."""
+    """True if the upward axis has names and the other axis has the measure."""
     marks: list[str] = field(default_factory=list)
 
     def line(self, x: ArrayLike, y: ArrayLike, colour: str, further: str = "") -> None:
@@ -110,7 +110,7 @@ class Panel:
     def blocks(
         self, left: ArrayLike, right: ArrayLike, low: ArrayLike, high: ArrayLike, style: str
     ) -> None:
-        """Draw rectangles that look alike, as `style` says in CSS."""
+        """Draw rectangles in one style, given as CSS."""
         begins, ends = self._on_grid(left, high), self._on_grid(right, low)
         path = "".join(
             f"M{x} {y}h{wide}v{tall}h{-wide}z"
@@ -124,7 +124,7 @@ class Panel:
 
 
 def _path(points: NDArray[np.int64]) -> str:
-    """Return a path through points, without those on the way straight ahead."""
+    """Return a path through points, without points on a straight line between their neighbours."""
     points = points[np.append(True, np.diff(points, axis=0).any(axis=1))]
     steps = np.diff(points, axis=0)
     (x, y), (further_x, further_y) = steps[:-1].T, steps[1:].T
@@ -155,7 +155,7 @@ def chart(label: str, panels: Sequence[Panel], height: float) -> str:
 def _framed(
     panel: Panel, left: float, above: float, wide: float, tall: float, names: Sequence[str]
 ) -> str:
-    """Return a panel with its axes, from its upper left corner on."""
+    """Return a panel with its axes; `left` and `above` are its upper left corner."""
     return (
         f'<g transform="translate({left:.1f} {above:g})">'
         + "".join(_axes(panel, wide, tall, names))
@@ -196,7 +196,7 @@ def _short(name: str) -> str:
 
 
 def key(*entries: tuple[str, str]) -> str:
-    """Return the legend of colours: each as a style in CSS, and its name."""
+    """Return a legend. Each entry is a colour, as a style in CSS, and its name."""
     spelled = "".join(
         f'<span><i style="{style}"></i> {escape(name)}</span> ' for style, name in entries
     )
@@ -204,5 +204,5 @@ def key(*entries: tuple[str, str]) -> str:
 
 
 def filled(colour: str, opacity: float = 1.0) -> str:
-    """Return the style of an entry of a key that is an area or a line."""
+    """Return the style of an area or a line for an entry of `key`."""
     return f"background:{colour}" + (f";opacity:{opacity:g}" if opacity < 1 else "")

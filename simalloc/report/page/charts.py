@@ -1,4 +1,4 @@
-"""The charts of a page on heaps: bytes over time, the kinds of a heap's bytes, free blocks."""
+"""Charts of a page on heaps: bytes over time, the kinds of a heap's bytes, and free blocks."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 _INTERVALS: Final = 500
 """Number of intervals in a line, more than a reader can distinguish."""
 _SHOWN: Final = 6
-"""Processes with a colour of their own."""
+"""Maximum number of processes with separate colours."""
 _SHADES: Final = 8
-"""Shades of free memory, each half as much as the next."""
+"""Number of shades for free bytes. Each shade stands for half as many bytes as the next."""
 
 
 def footprints_chart(runs: Sequence[Run], titles: Sequence[str], process: Recorded) -> str:
-    """Return live, resident and mapped bytes over each run's events, on one scale.
+    """Return a chart of live, resident and mapped bytes over each run's events, on one scale.
 
     The first panel also has the recorded process, if it was sampled. Mapped bytes far above all
     resident bytes are cut off.
@@ -86,7 +86,7 @@ def _top(runs: Sequence[Run], process: Recorded) -> float:
 
 
 def waste_chart(wastes: Sequence[Waste]) -> str:
-    """Return a bar for each heap, divided into the kinds of its bytes.
+    """Return a chart with a bar for each heap, divided into the kinds of its bytes.
 
     A thin bar below shows the cached and free bytes by the state of their pages, if known.
     """
@@ -128,7 +128,7 @@ def _pages_of_free(panel: Panel, wastes: Sequence[Waste]) -> list[tuple[str, str
 
 
 def free_sizes_chart(free: Sequence[FreeSizes], titles: Sequence[str]) -> str:
-    """Return panels of time across and sizes of free blocks up, shaded by their bytes."""
+    """Return panels with time across and sizes of free blocks up, shaded by their bytes."""
     most = int(np.log2(max(1.0, *(float(one.bytes.max(initial=1)) for one in free))))
     lowest = min(one.first_class for one in free)
     highest = max(one.first_class + len(one.bytes) for one in free)
@@ -152,14 +152,14 @@ def free_sizes_chart(free: Sequence[FreeSizes], titles: Sequence[str]) -> str:
 
 
 def _opacity(shade: int) -> float:
-    """Return the opacity of a shade, given as its number below 0, the darkest."""
+    """Return the opacity of a shade, which is 0 for the darkest and negative for lighter shades."""
     return 1 + 0.88 * shade / (_SHADES - 1)
 
 
 def _shaded(
     panel: Panel, cells: NDArray[np.bool_], edges: NDArray[np.int64], first: float, opacity: float
 ) -> None:
-    """Fill cells, (sizes, moments), those that lie side by side together."""
+    """Fill cells, shape (sizes, moments). Adjacent cells of a row are one rectangle."""
     closed = np.pad(cells.astype(np.int8), ((0, 0), (1, 1)))
     changes = np.diff(closed, axis=1)
     row, begins = np.nonzero(changes == 1)
@@ -171,7 +171,7 @@ def _shaded(
 
 
 def lives_chart(spread: Spread) -> str:
-    """Return sizes and lifetimes of objects, as shares of objects and of bytes up to each."""
+    """Return a chart of sizes and lifetimes, as cumulative shares of objects and of bytes."""
     share = Axis("share", 0, 1.02, [0, 0.2, 0.4, 0.6, 0.8, 1], spell_share)
     panels = []
     for steps, name in (
@@ -200,7 +200,7 @@ def _draw_shares(panel: Panel, steps: Steps, there: NDArray[np.int64]) -> None:
 
 
 def process_tree_chart(tree: ProcessTree) -> str:
-    """Return resident bytes of processes on each other, and the line of all live bytes."""
+    """Return a chart of the stacked resident bytes of processes, with a line of all live bytes."""
     shown = tree.large[:_SHOWN]
     rest = [one for one in tree.processes if one not in shown]
     layers = [(f"{one.name} ({one.number})", one.resident) for one in shown]
@@ -220,7 +220,7 @@ def process_tree_chart(tree: ProcessTree) -> str:
 def live_by_code_chart(
     events: NDArray[np.int64], live: NDArray[np.int64], names: Sequence[str]
 ) -> str:
-    """Return live bytes, (names, events), one above the other; the last name is of all others."""
+    """Return a chart of stacked live bytes, shape (names, events); the last row is all others."""
     top = max(1.0, float(live.sum(axis=0).max(initial=0)))
     panel = Panel(events_axis(int(events[-1])), bytes_axis("live", top))
     entries = _stacked(panel, events, list(zip(names, live, strict=True)))
@@ -230,7 +230,7 @@ def live_by_code_chart(
 def _stacked(
     panel: Panel, time: NDArray[Any], layers: Sequence[tuple[str, NDArray[Any]]]
 ) -> list[tuple[str, str]]:
-    """Draw layers on each other, the last in grey if there are more than two; return the key."""
+    """Draw stacked layers, the last in grey if there are more than two. Return the legend."""
     below = np.zeros(len(time))
     entries = []
     for place, (name, held) in enumerate(layers):

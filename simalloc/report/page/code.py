@@ -1,4 +1,4 @@
-"""The code that holds the memory, and the code that pins the heap: a section of the page."""
+"""Section of the page on the code that holds the memory and the code that pins the heap."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _ROWS: Final = 10
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """Call paths of a trace under some policies, by the policies' names ("": without one)."""
+    """Call paths of a trace by policy; "" is the trace without a policy."""
 
     site: NDArray[np.uint32]
-    """The site of each event."""
+    """Site of each event."""
     profiles: Mapping[str, Profile]
     leading: Leading
     events: NDArray[np.int64]
     live: NDArray[np.int64]
-    """Live bytes by group of code, (groups, events)."""
+    """Live bytes by group of code, shape (groups, events)."""
     proposals: Sequence[Proposal]
 
     @property
@@ -60,7 +60,7 @@ class Code:
 def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code | None:
     """Return the page's data on a trace's code, or None if the trace has no call sites.
 
-    The pinned heap is examined in each of `runs`, separate heaps for some code in the first one.
+    Pinned memory is examined in each of `runs`, and separate heaps for some code in the first run.
     """
     trace = source.in_memory()
     if trace.site is None or not trace.site.any():
@@ -79,7 +79,7 @@ def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code
 
 
 def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
-    """Return the section on a trace that is found as `given`, whose program uses `policy`."""
+    """Return the section on a trace, which is `given` in commands and has run with `policy`."""
     command = escape(f"simalloc sites {shlex.quote(given)} -p {quoted(policy)}")
     if code is None:
         return (
@@ -105,7 +105,7 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
 
 
 def quoted(policy: str) -> str:
-    """Return a policy as a word of a shell, whose own quotes need double ones around them."""
+    """Return a policy as a quoted word of a shell, in double quotes if it contains a quote."""
     if "'" in policy and not set('"$`\\!') & set(policy):
         return f'"{policy}"'
     return shlex.quote(policy)
@@ -121,9 +121,9 @@ _WORDS: Final = (
 
 
 def code_map_data(shown: SiteMap, names: Sequence[str], drawn: HeapMap, level: int) -> Any:
-    """Return the cells of a map by code for the script; `drawn` decides which cells are memory."""
+    """Return the cells of a map by code for the script. Memory cells are taken from `drawn`."""
     rows, columns = shown.live.shape
-    # what pins is small: by its root it is seen between what does not
+    # pins are small; grouped by root, they are visible among other objects
     share = np.ceil(np.sqrt(shown.live) * 255).astype(np.uint8)
     planes = share.tobytes() + shown.group.astype(np.uint8).tobytes()
     wide = (np.arange(columns) + 0.5) * shown.cell_events / drawn.cell_events

@@ -1,4 +1,4 @@
-"""A page's data on a device's memory: settings that would have fitted, and why others fail."""
+"""A page's data on the memory of a device: settings that fit, and the faults of the others."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from simalloc.trace import Trace
 
 _COLUMNS: Final = 1200
 _NAMED: Final = 2
-"""Objects that a map can name, for each column."""
+"""Maximum number of objects per column that a map can name."""
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceFindings:
-    """A device's trace under several settings, and maps of the recorded and of the best."""
+    """A device's trace under several settings, with maps of the recorded and the best setting."""
 
     trace: Trace
     given: str
-    """The trace's file or name, as a command finds it."""
+    """File or name of the trace, as in commands."""
     found: WhatIf
     maps: tuple[DeviceMap, ...]
 
 
 def look_at_device(trace: Trace, given: str, found: WhatIf) -> DeviceFindings:
-    """Return the page's data on a trace; `found` has the memory that the trace needs.
+    """Return the page's data on a trace; `found` contains the memory that the trace needs.
 
     Raises `SimallocError` for a trace without events.
     """

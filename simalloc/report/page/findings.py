@@ -1,4 +1,4 @@
-"""A report page's data on one trace: this module computes all of it and draws nothing."""
+"""Data of a report page on one trace. This module computes the data, and draws nothing."""
 
 from __future__ import annotations
 
@@ -49,49 +49,48 @@ from simalloc.trace.sample import refuse_sample
 from simalloc.trace.statistics import Spread, Statistics, describe, spread_of
 
 COLUMNS: Final = 1600
-"""Cells across a map, as long as the page does not get too large."""
+"""Columns of a map, unless the page would be too large."""
 WHOLE_EVENTS: Final = 10_000_000
-"""Maximum events of a trace for analyses that hold all of it in memory: 165 bytes per event."""
+"""Maximum events of a trace for analyses that need it in memory, at 165 bytes per event."""
 SHORT_EVENTS: Final = 1_000_000
-"""Maximum events of a trace that is replayed under all settings that people try, perturbed, and
-replayed by real mallocs; also for the best possible heap, whose search takes as long as the
-rest."""
+"""Maximum events of a trace for all settings, perturbed replays and real mallocs, and for the best
+possible heap, whose search takes as long as all other analyses."""
 _ROOM: Final = 400_000_000
-"""Bytes for the heaps of all policies that are replayed at a time."""
+"""Memory in bytes for the heaps of all policies that are replayed at the same time."""
 _LIVE_BYTES: Final = 64
-"""Maximum bytes that one policy takes for each live object."""
+"""Maximum bytes that one policy needs for each live object."""
 _NAMED: Final = 2
-"""Objects a map can name, for each column: those that take most bytes for longest."""
+"""Maximum number of objects per column that a map can name: the largest and longest-lived."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """One malloc or policy examined in detail; `role` is the reason."""
+    """One malloc or policy that is examined in detail; `role` is the reason."""
 
     role: str
     name: str
-    """Name on the page: of a malloc and its settings, or of a policy."""
+    """Name on the page: a malloc with its settings, or a policy."""
     run: Run
     map: HeapMap
     stays: Stays
     pins: Pins
     free: FreeSizes
     code: SiteMap | None
-    """Where which code has its objects, if the trace tells."""
+    """Map of the objects by code, or None if the trace has no call sites."""
     waste: Waste | None
-    """Where the bytes are, with mechanism; None of a policy whose sizes are scaled."""
+    """Bytes by kind, with mechanism, or None for a policy with scaled sizes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
     """One trace under the mallocs of today, and under policies.
 
-    `runs` are of policies, those with the smallest peak heap first.
+    `runs` are the runs of policies, the smallest peak heap first.
     """
 
     trace: EventSource
     given: str
-    """The trace's file or name, as a command finds it."""
+    """File or name of the trace, as in commands."""
     statistics: Statistics
     spread: Spread
     process: Recorded
@@ -116,7 +115,7 @@ class Findings:
 
 
 Stage = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
-"""Shows the progress of a part of the work: its name, its total and the steps done."""
+"""Shows the progress of a part of the work, given its name and its total."""
 
 
 @contextmanager
@@ -150,7 +149,7 @@ def find_out(
     both = _all_runs(trace, _policies_of(trace, chosen), scale, realloc, stage)
     possible = next((run for run in both if run.found is not None), None)
     runs = [run for run in both if run.found is None]
-    # Of equal heaps the better average first; the catalogue's order after that.
+    # Equal heaps are in order of their average, then in the order of the catalogue.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
     closely = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
     uses = _role_of_now(process)
@@ -186,7 +185,7 @@ def find_out(
 
 
 def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[Setting], Advice]:
-    """Return the results of mallocs and their settings, and the verdict; fewer for a long trace."""
+    """Return the results of mallocs and settings, fewer for a long trace, and the verdict."""
     is_short = len(trace) <= SHORT_EVENTS
     python = python_of(trace)
     tried = candidates(python=python) if is_short else first_candidates(python=python)
@@ -199,7 +198,7 @@ def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[
 
 
 def _role_of_now(process: Recorded) -> str:
-    """Return the role of the setting that others are compared with."""
+    """Return the role of the present setting, with which all others are compared."""
     if not process.has_model:
         return "nearest model of the current malloc"
     return "current" if process.is_named else "assumed"
@@ -220,10 +219,10 @@ def coarser(findings: Findings) -> Findings:
 
 
 def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
-    """Return @default, the best possible and the chosen policies, as far as they suit a trace.
+    """Return @default, the best possible and the chosen policies, except unsuitable policies.
 
-    For a long trace, policies that need all of it in memory are left out, and so are policies whose
-    events take longer the more free blocks exist.
+    For a long trace, policies that need the whole trace in memory are left out, and policies whose
+    time per event grows with the number of free blocks.
     """
     everything = expand_policies(["@default", "best-possible", *chosen])
     if len(trace) <= SHORT_EVENTS:
@@ -244,7 +243,7 @@ def _all_runs(
     realloc: str | None,
     stage: Stage,
 ) -> list[Run]:
-    """Replay a trace under all policies, as many at a time as there is room for."""
+    """Replay a trace under all policies, as many at a time as fit into memory."""
     runs: dict[str, Run] = {}
     with stage(trace.name, len(trace) * len(policies)) as advance:
         for some in _dealt(trace, policies):
@@ -254,10 +253,10 @@ def _all_runs(
 
 
 def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]:
-    """Deal policies out like cards, into the fewest hands whose policies fit into memory at once.
+    """Divide policies into the minimum number of groups that fit into memory.
 
-    Policies that never merge free blocks come first. On a long trace they gather millions of
-    blocks, so each of them is then in a separate hand.
+    On a long trace, a policy that never merges free blocks collects millions of them. Each such
+    policy is in a different group.
     """
     hoarders = [one for one in policies if _never_merges(one) and len(trace) > WHOLE_EVENTS]
     together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
@@ -276,7 +275,7 @@ def _really(native: NativeRun) -> Waste:
 
 
 def _wastes(trace: EventSource, mapped: Sequence[Mapped], stage: Stage) -> list[Waste]:
-    """Return the kinds of bytes of the heaps' peaks, with mechanism, at scale 1, by their names."""
+    """Return the bytes by kind at the peak of each heap, with mechanism and at scale 1."""
     found = [replace(one.waste, policy=one.name) for one in mapped if one.waste is not None]
     policies = [one.run.policy for one in mapped if one.waste is None]
     policies = [one for one in with_and_without_mechanism(policies) if one.description.mechanism]
@@ -288,7 +287,7 @@ def _wastes(trace: EventSource, mapped: Sequence[Mapped], stage: Stage) -> list[
 def _look_closely(
     trace: EventSource, role: str, name: str, run: Run, code: Code | None, stage: Stage
 ) -> Mapped:
-    """Return the details of a run, which is replayed twice for them."""
+    """Return the details of a run. Needs two further replays."""
     search, classes = PinSearch(trace, run, apart=run.resident is not None), FreeClasses(run)
     sums = [WasteSums(trace, run)] if run.scale == 1 else []
     by_code: list[SiteDrawing] = []

@@ -1,4 +1,4 @@
-"""Heap maps as data for the page's script, which colours them, zooms and names objects."""
+"""Heap maps as data for the script of the page, which colours, zooms and names objects."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings, Mapped
 
 _LEVEL: Final = 6
-"""Compression of cells, at a level for a page that is sent to people."""
+"""Compression level of cells, high because pages are sent to people."""
 
 
 def map_data(mapped: Mapped, findings: Findings, oldest: float, top: float) -> dict[str, Any]:
-    """Return one map for the script; `oldest` and `top` are shared by maps that are compared."""
+    """Return one map for the script. Compared maps share `oldest` and `top`."""
     return {
         **_code_of(mapped, findings),
         "policy": mapped.name,
@@ -38,7 +38,7 @@ def map_data(mapped: Mapped, findings: Findings, oldest: float, top: float) -> d
 
 
 def _code_of(mapped: Mapped, findings: Findings) -> dict[str, Any]:
-    """Return the code on the map, if the trace has call sites: each object's site, and cells."""
+    """Return the site of each object and the cells by code, if the trace has call sites."""
     if findings.code is None or mapped.code is None:
         return {}
     used, sites = np.unique(findings.code.site[mapped.stays.since], return_inverse=True)
@@ -51,7 +51,7 @@ def _code_of(mapped: Mapped, findings: Findings) -> dict[str, Any]:
 
 
 def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -> dict[str, Any]:
-    """Return the map of a device's memory for the script, with its segments and call sites."""
+    """Return the map of a device's memory for the script, with segments and call sites."""
     segments, stays = shown.segments, shown.stays
     used, sites = np.unique(
         np.zeros(len(stays), np.int64) if trace.site is None else trace.site[stays.since],
@@ -76,9 +76,9 @@ def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -
 
 
 def map_figure(key: str, name: str, caption: str, data: dict[str, Any], picture: str) -> str:
-    """Return a map's figure, which the script fills; `key` is its identifier on the page.
+    """Return the figure of a map, which the script fills; `key` is its identifier on the page.
 
-    `picture` is the URL of the map's cells, which are printed if the script has not run.
+    `picture` is the URL of a still picture, which is shown until the script has run.
     """
     spelled = escape(name)
     return (
@@ -95,7 +95,7 @@ def map_figure(key: str, name: str, caption: str, data: dict[str, Any], picture:
 
 
 def _code_key(data: dict[str, Any]) -> str:
-    """Return the button that colours a map by code, and which colour is whose; ends the tools."""
+    """Return the button that colours a map by code, and its legend; this ends the tools."""
     if "code" not in data:
         return "</div>\n"
     *names, others = data["code"]["names"]
@@ -108,7 +108,7 @@ def _code_key(data: dict[str, Any]) -> str:
 
 
 def map_figures(words: str, figures: Sequence[str]) -> str:
-    """Return maps below a text on them, and instructions for their use."""
+    """Return maps below a text on them and instructions for their use."""
     return (
         f"<p>{words} To zoom in, drag over a part of a map. Two fingers, the wheel with Ctrl, and "
         "the keys + and − also zoom. The arrow keys move the map. Double-click to see all of "

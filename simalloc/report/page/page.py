@@ -1,4 +1,4 @@
-"""The whole page: its frame, its style and its script around the sections."""
+"""The whole page: the frame, the style and the script around its sections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simalloc.report.process_tree import process_tree_table, process_tree_verdic
 from simalloc.version import code_version
 
 MAX_BYTES: Final = 5_000_000
-"""A page is smaller than this, so that it can be sent by mail."""
+"""Maximum size of a page in bytes, so that it can be sent by mail."""
 _FEWEST_COLUMNS: Final = 100
 
 
@@ -38,12 +38,11 @@ def page(
     before_after: BeforeAfter | None = None,
     tree: ProcessTree | None = None,
 ) -> bytes:
-    """Return a page on one or more traces; `command` makes it again.
+    """Return a page on one or more traces; `command` is the command that makes the page.
 
-    The changes between two traces, or the tree of processes, precede the traces if they are given.
-
-    Maps get coarser until the page is small enough. Raises `SimallocError` if even that is not
-    sufficient.
+    If given, the changes between two traces or the tree of processes precede the traces. Maps
+    become coarser until the page is small enough. Raises `SimallocError` if the page is then still
+    too large.
     """
     columns = COLUMNS
     shown = list(all_findings)
@@ -60,7 +59,7 @@ def page(
 
 
 def _encoded(text: str) -> bytes:
-    """Encode a page; of a file's name that is not UTF-8 the bytes are spelled out."""
+    """Encode a page. Bytes of a file name that are not UTF-8 are escaped."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -96,7 +95,7 @@ def _fill(
 
 
 def _unbroken(text: str) -> str:
-    """Return text in which no line ends between a number and its %."""
+    """Return text that does not break a line between a number and its %."""
     return re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
 
 

@@ -1,4 +1,4 @@
-"""The rankings of a page: tables in which bars show what the numbers say."""
+"""The rankings of a page: tables with bars beside their numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_BAR: Final = 3
-"""Maximum length of a bar in live bytes: models of real mallocs map far more than they use."""
+"""Maximum length of a bar, as a multiple of live bytes: some models map far more than they use."""
 
 
 class _Row(NamedTuple):
@@ -30,7 +30,7 @@ class _Row(NamedTuple):
 
 
 def ranking_table(findings: Findings) -> str:
-    """Return all policies by the memory they need, below the bounds."""
+    """Return all policies in order of the memory that they need, below the bounds."""
     live = findings.best.max_live_bytes
     rows = sorted(_policies(findings), key=lambda row: row.peak)
     bound = _Row("bound", "peak live (lower bound)", live, ("", "", "", "0.0", ""))
@@ -109,5 +109,5 @@ def _percent(share: float) -> str:
 
 
 def _heat(share: float) -> str:
-    """Return a cell's share of the warm colour: all of it from 100 % on."""
+    """Return the warm colour of a cell, at full strength from 100 % on."""
     return "0%" if math.isnan(share) else f"{100 * min(max(share, 0.0), 1.0) ** 0.5:.0f}%"

@@ -1,4 +1,4 @@
-"""The sections of a page on one trace, as HTML."""
+"""Sections of a page on one trace, as HTML."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ simalloc.draw_timelines(runs).savefig("heaps.png")
 simalloc.draw_lives(trace).savefig("lives.png")
 print(simalloc.pins(trace, names[0], **how))
 """
-"""The code that the page offers to run; the tests run it."""
+"""Code that the page suggests to run. The tests run it."""
 
 _MUCH_FREE: Final = 0.2
-"""Share of a heap that is free from which on its pins are shown unfolded."""
+"""Minimum free share of a heap whose pins are shown unfolded."""
 
 
 def article(findings: Findings | DeviceFindings, key: str, *, titled: bool) -> str:
-    """Return all that the page says of one trace; `key` makes its identifiers unique."""
+    """Return the article of the page on one trace; `key` makes its identifiers unique."""
     title = f"<h2>{escape(findings.trace.name)}</h2>\n" if titled else ""
     sections = (
         device_sections(findings, key)
@@ -262,7 +262,7 @@ def _pins_table(title: str, pins: Sequence[Pin], key: str) -> str:
 
 
 def _to_stack(pin: Pin, key: str) -> str:
-    """Return a pin's place, which leads to its call path in the flame graph."""
+    """Return the code location of a pin, as a link to its call path in the flame graph."""
     place = escape(pin.place or "")
     return f'<a href="#{key}-flame" data-site="{pin.site}">{place}</a>' if pin.site else place
 

@@ -1,4 +1,4 @@
-"""The findings in sentences."""
+"""Sentences on the findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def theory(findings: Findings) -> str:
 
 
 def _foresight(possible: Run) -> str:
-    """Return a sentence on the heap of a placement that knows the whole trace."""
+    """Return a sentence on the heap of offline placement."""
     known = "An offline placement, which knows the whole trace in advance, needs a heap of"
     if possible.peak_heap_bytes <= possible.max_live_bytes:
         return f"{known} this size. "
@@ -39,7 +39,7 @@ def _foresight(possible: Run) -> str:
 
 
 def holds(run: Run) -> str:
-    """Return the resident bytes of a run, or the mapped ones if no pages were tracked."""
+    """Return the resident bytes of a run, or the mapped bytes if no pages were tracked."""
     if run.resident is None:
         return f"peak {spell_bytes(run.peak_heap_bytes)} mapped, {excess(run)}"
     return (
@@ -49,7 +49,7 @@ def holds(run: Run) -> str:
 
 
 def excess(run: Run) -> str:
-    """Return the excess of a run's heap over peak live in words."""
+    """Return in words the excess of a run's heap over the peak live bytes."""
     if not run.max_live_bytes:
         return "although nothing is ever live"
     return f"{spell_percent(run.peak_heap_bytes / run.max_live_bytes - 1)} more than peak live"

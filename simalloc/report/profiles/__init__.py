@@ -1,4 +1,4 @@
-"""Measures of call paths, as files for profile viewers."""
+"""Measures of call paths as files for profile viewers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WRITERS: Final[Mapping[str, Callable[[Profile, str, str], bytes]]] = {
     ".json": speedscope,
     ".txt": collapsed,
 }
-"""By the end of the file's name: what makes it of a profile, the trace's name and a measure."""
+"""Functions that format a profile, given a trace name and a measure, by suffix of the file."""
 
 
 def writer_for(path: str | os.PathLike[str]) -> Callable[[Profile, str, str], bytes]:
-    """Return the function that writes a profile to such a file.
+    """Return the function that formats a profile for the file at `path`.
 
-    Raises `SimallocError` without one.
+    Raises `SimallocError` for an unknown suffix.
     """
     name = Path(path).name
     for end, writer in WRITERS.items():

@@ -1,6 +1,6 @@
-"""Collapsed stacks: a line a call path, outermost frame first, and its weight.
+"""Collapsed stacks: a line for each call path, outermost frame first, with its weight.
 
-flamegraph.pl, inferno and speedscope read them.
+flamegraph.pl, inferno and speedscope read this format.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def collapsed(profile: Profile, _name: str, measure: str) -> bytes:
-    """Return the call paths that have anything of a measure, one a line."""
+    """Return a line for each call path whose measure is not 0."""
     weights: Counter[str] = Counter()
     for path, weight in zip(profile.paths, whole_numbers(profile.values[measure]), strict=True):
         weights[";".join(map(_spelled, reversed(path)))] += weight
@@ -25,5 +25,5 @@ def collapsed(profile: Profile, _name: str, measure: str) -> bytes:
 
 
 def _spelled(frame: Frame) -> str:
-    """Return a frame without what ends frames and lines."""
+    """Return a frame without the characters that end frames and lines."""
     return " ".join(spell_frame(frame).replace(";", ":").split())

@@ -1,4 +1,4 @@
-"""Profiles for pprof: `go tool pprof` and whatever else reads its profile.proto."""
+"""Profiles for `go tool pprof` and for all other readers of its profile.proto."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _VARINT: Final = 0
 _LENGTH: Final = 2
-"""Wire types."""
+"""Wire types of integers and of fields with a length."""
 
 
 def pprof(profile: Profile, name: str, measure: str) -> bytes:
@@ -64,12 +64,12 @@ def _unit(measure: str) -> str:
 
 
 def number(field: int, value: int) -> bytes:
-    """Return a field that holds an integer; 0, the default of a missing field, is not written."""
+    """Return a field with an integer. 0, the default of a missing field, is not written."""
     return _varint(field << 3 | _VARINT) + _varint(value) if value else b""
 
 
 def text(field: int, value: bytes) -> bytes:
-    """Return a field that holds bytes: text in UTF-8, or a message."""
+    """Return a field with bytes: text in UTF-8, or a message."""
     return _varint(field << 3 | _LENGTH) + _varint(len(value)) + value
 
 

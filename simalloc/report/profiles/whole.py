@@ -1,4 +1,4 @@
-"""Shares of bytes as whole numbers."""
+"""Rounding of shares of bytes to whole numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def whole_numbers(values: NDArray[Any]) -> list[int]:
-    """Return values rounded up or down so that the sums of the first ones are off by 1/2 at most.
+    """Return values rounded so that the error of every partial sum is at most 1/2.
 
     Therefore the total is the rounded total of the values.
     """
