@@ -22,12 +22,12 @@ def answer(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
     known = sum(heap.resident or 0 for heap in snapshot.foreign)
     known += total("live_resident") + total("cached_resident") + trimmable + kept + tops
     named = [
-        (trimmable, "free and returned by malloc_trim(0)"),
+        (trimmable, "free memory that malloc_trim(0) would return"),
         (
             kept,
             f"free but kept by {counted(total('kept_blocks'), 'live block')} in the same pages",
         ),
-        (tops, "free at the top of arenas, where malloc_trim(0) leaves it"),
+        (tops, "free at the top of arenas (malloc_trim(0) does not return it)"),
         (total("cached_resident"), "in thread caches"),
         *((heap.resident or 0, f"in the heap of {heap.allocator}") for heap in snapshot.foreign),
         (max(0, resident - known), "outside of " + ("malloc" if snapshot.parts else "its heap")),

@@ -165,8 +165,8 @@ def _theory(all_findings: Sequence[Findings | DeviceFindings]) -> str:
         return ""
     return (
         "<section><h2>Placement policies on all traces</h2>\n"
-        "<p>By how many percent the peak heap (mapped bytes) of each policy exceeds peak live "
-        "(measure #4). Policies are sorted by their mean.</p>\n"
+        "<p>The table has the excess of each policy's peak heap (mapped bytes) over peak live in "
+        "percent (measure #4). Policies are sorted by their mean.</p>\n"
         f'<div class="wide">{overview_table(heaps)}</div></section>'
     )
 
