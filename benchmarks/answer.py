@@ -44,7 +44,7 @@ _COMMANDS: Final = {
 
 @click.command()
 @click.option("--repeats", type=click.IntRange(min=1), default=7, show_default=True)
-@click.option("--json", "target", metavar="FILE", help="Write the figures there, too.")
+@click.option("--json", "target", metavar="FILE", help="JSON file of the figures.")
 @table_option
 def command(repeats: int, target: str | None, table_format: Format) -> None:
     """Measure how much processor time the commands take on a small trace."""

@@ -73,10 +73,10 @@ def record_once(loaded: Loaded, wanted: Wanted, seconds: float, found: Outcome) 
 @click.command()
 @click.option("--cycles", default=200, show_default=True)
 @click.option("--threads", default=16, show_default=True)
-@click.option("--mebibytes", default=64, show_default=True, help="Live bytes of the program.")
+@click.option("--mebibytes", default=64, show_default=True, help="Live memory of the program.")
 @click.option("--seconds", default=0.2, show_default=True, help="Length of a recording.")
-@click.option("--depth", default=0, show_default=True, help="Return addresses of call paths.")
-@click.option("--every", default=0, show_default=True, help="Record a sample at this distance.")
+@click.option("--depth", default=0, show_default=True, help="Return addresses per call path.")
+@click.option("--every", default=0, show_default=True, help="Mean sampling distance, in bytes.")
 def main(cycles: int, threads: int, mebibytes: int, seconds: float, depth: int, every: int) -> None:
     """Attach to a program under load and detach from it, and count what goes wrong."""
     found = Outcome()
@@ -97,14 +97,14 @@ def main(cycles: int, threads: int, mebibytes: int, seconds: float, depth: int, 
         after = loaded.rate(3)
     click.echo(f"{found.cycles} recordings of {threads} threads, {found.records:,} records, "
                f"{found.start_bytes / 2**20:.0f} MiB live at the start")  # fmt: skip
-    click.echo(f"errors {len(found.errors)}, events that do not fit {found.misfits}")
+    click.echo(f"errors {len(found.errors)}, events of unknown blocks {found.misfits}")
     click.echo(f"pause: median {1e3 * median(found.pauses or [0.0]):.0f} ms, "
                f"longest {1e3 * max(found.pauses, default=0.0):.0f} ms")  # fmt: skip
-    click.echo(f"blocks a second: {alone:,.0f} before, {median(found.rates or [0.0]):,.0f} "
+    click.echo(f"blocks per second: {alone:,.0f} before, {median(found.rates or [0.0]):,.0f} "
                f"while recorded, {after:,.0f} afterwards")  # fmt: skip
-    click.echo(f"the program has {sizes[0]} resident before, {sizes[1]} after the first "
+    click.echo(f"mappings and resident memory: {sizes[0]} before, {sizes[1]} after the first "
                f"recording, {sizes[-1]} after the last")  # fmt: skip
-    click.echo(f"CPU of a cycle: {1e3 * cpu / max(found.cycles, 1):.0f} ms, with reading it")
+    click.echo(f"CPU per cycle: {1e3 * cpu / max(found.cycles, 1):.0f} ms, reading included")
     for text in dict.fromkeys(found.errors):
         click.echo(text)
 

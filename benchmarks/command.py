@@ -19,7 +19,7 @@ table_option: Final = click.option(
     type=click.Choice(["table", "markdown"]),
     default="table",
     show_default=True,
-    help="How the tables are printed.",
+    help="Format of the tables.",
 )
 
 

@@ -129,8 +129,8 @@ def _apart(path: Path) -> tuple[float, float, int]:
 
 @click.command()
 @click.option("--entries", default=1_000_000, show_default=True, type=click.IntRange(10_000))
-@click.option("--megabytes", type=click.IntRange(1), help="Import a snapshot of this many, alone.")
-@click.option("--unpickler", is_flag=True, help="Read the snapshot by the standard library.")
+@click.option("--megabytes", type=click.IntRange(1), help="Only import a snapshot of this size.")
+@click.option("--unpickler", is_flag=True, help="Read the snapshot with the standard library.")
 def main(*, entries: int, megabytes: int | None, unpickler: bool) -> None:
     """Measure `simalloc device`, or the import of a large snapshot."""
     with tempfile.TemporaryDirectory() as folder:

@@ -69,11 +69,13 @@ def write_log(path: Path, trace: Path, times: int, log_format: str) -> None:
 
 
 @click.command()
-@click.option("--trace", default="espresso", show_default=True, help="One that frees all it takes.")
+@click.option(
+    "--trace", default="espresso", show_default=True, help="Trace that frees all objects."
+)
 @click.option("--times", default=30, show_default=True)
 @click.option("--as", "log_format", type=click.Choice(list(LINES)), default="text")
-@click.option("--ending", default="", help="How the log is compressed: .gz, .zst, .xz, .bz2.")
-@click.option("--folder", type=click.Path(file_okay=False), help="For the log and the trace.")
+@click.option("--ending", default="", help="Compression of the log: .gz, .zst, .xz or .bz2.")
+@click.option("--folder", type=click.Path(file_okay=False), help="Folder of the log and the trace.")
 def main(trace: str, times: int, log_format: str, ending: str, folder: str | None) -> None:
     """Print the cost of importing TRACE as a log, `times` times in a row."""
     with tempfile.TemporaryDirectory(dir=folder) as place:

@@ -41,9 +41,11 @@ Measured = tuple[float, int]
 
 @click.command()
 @click.argument("traces", nargs=-1)
-@click.option("--against", type=click.Path(exists=True, file_okay=False), help="Another version.")
+@click.option(
+    "--against", type=click.Path(exists=True, file_okay=False), help="Folder of another version."
+)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
-@click.option("--json", "target", metavar="FILE", help="Write the figures there, too.")
+@click.option("--json", "target", metavar="FILE", help="JSON file of the figures.")
 @table_option
 def command(
     traces: tuple[str, ...],
@@ -64,7 +66,7 @@ def command(
     say("")
     columns = ["trace", "seconds of processor time", "height"]
     if against is not None:
-        columns += ["its seconds", "its height", "ratio"]
+        columns += ["other seconds", "other height", "ratio"]
     rows = [_row(trace, measured) for trace, measured in found.items()]
     notes = [] if against is None else [f"Geometric mean of the ratios: {_mean(found):.2f}."]
     write_table(Table("Lowest placements", columns, rows, notes), table_format, sys.stdout)

@@ -28,7 +28,7 @@ _COLUMNS: Final = ("policy", "replays", "CPU s", "smallest", "safe")
 @click.option("--trace", "name", default="mbedtls-tls12-json", show_default=True)
 @click.option("--events", type=click.IntRange(min=1), default=100_000, show_default=True)
 @click.option("--policies", default="@pool", show_default=True, metavar="NAME,...")
-@click.option("--json", "target", metavar="FILE", help="Write the figures there, too.")
+@click.option("--json", "target", metavar="FILE", help="JSON file of the figures.")
 @table_option
 def command(
     name: str, events: int, policies: str, target: str | None, table_format: Format

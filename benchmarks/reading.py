@@ -16,7 +16,7 @@ from simalloc.trace.catalogue import find_trace
 
 
 @click.command()
-@click.option("--traces", default=TRACES, show_default=True, help="Names or paths.")
+@click.option("--traces", default=TRACES, show_default=True, help="Names or paths, with commas.")
 @click.option("--repeats", type=click.IntRange(min=1), default=7, show_default=True)
 @table_option
 def main(*, traces: str, repeats: int, table_format: Format) -> None:
@@ -27,7 +27,7 @@ def main(*, traces: str, repeats: int, table_format: Format) -> None:
     names = traces.split(",")
     times = [_seconds_an_event(name, repeats) for name in names]
     rows: list[list[Value]] = [
-        ["ns an event", *(Rounded(1e9 * seconds, 1) for seconds in times)],
+        ["ns per event", *(Rounded(1e9 * seconds, 1) for seconds in times)],
         ["million events/s", *(Rounded(1e-6 / seconds, 0) for seconds in times)],
     ]
     write_table(Table("Reading trace files", ("", *names), rows), table_format, sys.stdout)

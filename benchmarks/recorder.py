@@ -34,7 +34,7 @@ PROGRAM = Path(__file__).with_name("churn.c")
 @click.option("--events", type=click.IntRange(min=20), default=10_000_000, show_default=True)
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--live", type=int, multiple=True, default=[100, 10_000, 100_000], show_default=True)
-@click.option("--depth", default=16, show_default=True, help="Calls from main to malloc.")
+@click.option("--depth", default=16, show_default=True, help="Number of calls from main to malloc.")
 @click.option("--threads", type=int, multiple=True, default=[1, 4], show_default=True)
 def main(
     *, events: int, repeats: int, live: tuple[int, ...], depth: int, threads: tuple[int, ...]
@@ -44,7 +44,7 @@ def main(
         print(f"{name}: {value}")
     print(f"load: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(
-        f"{'live, threads':>12} {'':<24} {'ns an event':>12} {'on top':>8} {'bytes an event':>15}"
+        f"{'live, threads':>12} {'':<24} {'ns per event':>12} {'added':>8} {'bytes per event':>15}"
     )
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -104,7 +104,7 @@ def measure_python(directory: Path, objects: int, repeats: int) -> None:
             seconds = float(next(line for line in printed.split("\n") if _is_number(line.encode())))
             times[way] = min(seconds, times.get(way, seconds))
             events[way] = _recorded_events(directory, trace)
-    print(f"{'Python program':<37} {'seconds':>8} {'events':>10} {'s a million events':>20}")
+    print(f"{'Python program':<37} {'seconds':>8} {'events':>10} {'s per million events':>20}")
     for way, seconds in times.items():
         cost = (seconds - times["alone"]) / events[way] * 1e6 if events[way] else 0.0
         print(f"{way:<37} {seconds:>8.2f} {events[way]:>10,} {cost:>20.3f}")

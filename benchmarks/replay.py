@@ -31,9 +31,9 @@ TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
     help="Names, with semicolons or commas.",
 )
 @click.option("--repeats", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("--instructions", is_flag=True, help="Count them too, with valgrind: minutes.")
+@click.option("--instructions", is_flag=True, help="Also count instructions with valgrind (slow).")
 @table_option
-@click.option("--json", "target", type=click.Path(dir_okay=False), help="Write every figure there.")
+@click.option("--json", "target", type=click.Path(dir_okay=False), help="JSON file of all figures.")
 def main(
     *,
     traces: str,
@@ -54,13 +54,13 @@ def main(
         ]
     beside = times_the_real(contests)
     tables = [
-        standings("Nanoseconds of CPU an event, median", nanoseconds(contests), 1),
-        standings("Times glibc's, median of the passes side by side", ratios(contests), 2),
-        *([standings("Models, times the allocators that they model", beside, 2)] if beside else []),
+        standings("Nanoseconds of CPU per event, median", nanoseconds(contests), 1),
+        standings("Time divided by glibc's, median of adjacent passes", ratios(contests), 2),
+        *([standings("Models: time divided by the real malloc's", beside, 2)] if beside else []),
     ]
     counted = _count(traces.split(","), described) if instructions else {}
     if counted:
-        tables.append(standings(f"Instructions an event, of the first {EVENTS:,}", counted, 0))
+        tables.append(standings(f"Instructions per event, first {EVENTS:,} events", counted, 0))
     for table in tables:
         write_table(table, table_format, sys.stdout)
     if target is not None:

@@ -32,7 +32,7 @@ def _sizes(_context: click.Context, _option: click.Parameter, text: str) -> list
     except (ValueError, OverflowError):
         raise click.BadParameter(f"{text!r} is not a list of numbers such as 1e4,1e5") from None
     if any(size < 2 for size in sizes):
-        raise click.BadParameter("the least size is 2")
+        raise click.BadParameter("the minimum size is 2")
     return sizes
 
 
@@ -43,7 +43,7 @@ def _sizes(_context: click.Context, _option: click.Parameter, text: str) -> list
 @click.option("--turns", type=click.IntRange(min=1), default=500_000, show_default=True)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True)
 @table_option
-@click.option("--json", "target", type=click.Path(dir_okay=False), help="Write every figure there.")
+@click.option("--json", "target", type=click.Path(dir_okay=False), help="JSON file of all figures.")
 def main(
     *,
     live: list[int],
@@ -95,13 +95,13 @@ def _tables(costs: Sequence[Cost], memory: dict[tuple[Kind, int, str], float]) -
     live = [cost for cost in costs if cost.kind == "live"]
     free = [cost for cost in costs if cost.kind == "free"]
     tables = [
-        _table("Nanoseconds an event, by live objects", live, lambda cost: cost.nanoseconds),
-        _table("Nanoseconds an event, by free blocks", free, lambda cost: cost.nanoseconds),
-        _table("Free blocks in that steady state", free, lambda cost: cost.free_blocks),
+        _table("Nanoseconds per event, by live objects", live, lambda cost: cost.nanoseconds),
+        _table("Nanoseconds per event, by free blocks", free, lambda cost: cost.nanoseconds),
+        _table("Free blocks in the steady state", free, lambda cost: cost.free_blocks),
     ]
     for kind, those in (("live", live), ("free", free)):
         large = [cost for cost in those if (cost.kind, cost.size, cost.contestant) in memory]
-        title = f"Bytes of memory a live object, by {kind}"
+        title = f"Bytes of memory per live object, by {kind}"
         tables.append(
             _table(title, large, lambda cost: memory[cost.kind, cost.size, cost.contestant])
         )

@@ -167,8 +167,8 @@ def examine(process: int, count: int, limit: float, *, compare: bool = False) ->
 @click.command()
 @click.option("--snapshots", default=500, show_default=True)
 @click.option("--threads", default=16, show_default=True)
-@click.option("--mebibytes", default=64, show_default=True, help="Live bytes of the program.")
-@click.option("--limit", default=150.0, show_default=True, help="Seconds after which to end.")
+@click.option("--mebibytes", default=64, show_default=True, help="Live memory of the program.")
+@click.option("--limit", default=150.0, show_default=True, help="Maximum duration in seconds.")
 def main(snapshots: int, threads: int, mebibytes: int, limit: float) -> None:
     """Take snapshots of a program under load, and count errors, wrong sums and pauses."""
     with under_load(threads, mebibytes) as loaded:
@@ -192,8 +192,8 @@ def main(snapshots: int, threads: int, mebibytes: int, limit: float) -> None:
                "it after all threads had stopped")  # fmt: skip
     click.echo(f"copying 1 GiB on this machine: {1e3 * median(found.copying or [0.0]):.0f} ms, "
                f"load {os.getloadavg()[0]:.0f}")  # fmt: skip
-    click.echo(f"CPU of a snapshot: {1e3 * found.cpu / max(found.taken, 1):.0f} ms")
-    click.echo(f"blocks a second: {free_rate:,.0f} alone, {rate:,.0f} while it was read")
+    click.echo(f"CPU per snapshot: {1e3 * found.cpu / max(found.taken, 1):.0f} ms")
+    click.echo(f"blocks per second: {free_rate:,.0f} alone, {rate:,.0f} during the snapshots")
     for text in dict.fromkeys([*found.errors, *found.problems]):
         click.echo(text)
 

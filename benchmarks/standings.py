@@ -77,7 +77,7 @@ def standings(title: str, cells: Cells, decimals: int) -> Table:
             [name, *(Rounded(figure, decimals) for figure in _figures(columns))]
             for name, columns in rows.items()
         ],
-        ("Means are geometric; the worst is that of a single policy and trace.",),
+        ("Means are geometric. The worst is the maximum of a single policy and trace.",),
     )
 
 

@@ -70,12 +70,12 @@ def stream_in_child(path: str, cores: int, policies: Sequence[str]) -> Pass:
 @click.command()
 @click.argument("path", type=click.Path(dir_okay=False))
 @click.option("--events", type=float, default=1e7, show_default=True)
-@click.option("--live", type=float, default=1e6, show_default=True, help="Objects live at once.")
+@click.option("--live", type=float, default=1e6, show_default=True, help="Number of live objects.")
 @click.option("--policies", default="first-fit-ao,best-fit-lifo", show_default=True)
-@click.option("--cores", default="1,2", show_default=True, help="How many to use, in turn.")
+@click.option("--cores", default="1,2", show_default=True, help="Numbers of cores, in turn.")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True)
 @table_option
-@click.option("--json", "target", type=click.Path(dir_okay=False), help="Write every figure there.")
+@click.option("--json", "target", type=click.Path(dir_okay=False), help="JSON file of all figures.")
 def main(
     *,
     path: str,
@@ -107,7 +107,7 @@ def main(
 
 
 def _table(passes: Sequence[Pass]) -> Table:
-    columns = ("", "cores", "seconds", "million events/s", "ns of CPU an event", "MB at the peak")
+    columns = ("", "cores", "seconds", "million events/s", "ns of CPU per event", "peak MB")
     rows: list[list[Value]] = []
     for one in passes:
         replayed = one.events * len(one.policies)

@@ -117,13 +117,14 @@ def main(*, events: int, threads: int, policies: str, repeats: int, table_format
         for name, times in took.items()
     ]
     together = seconds(trace, described, repeats, resident=True)
-    columns = ("policy", "ns an event", "resident too", "times glibc", "resident too, times glibc")
+    columns = ("policy", "ns per event", "with resident", "by glibc", "with resident, by glibc")
     notes = (
-        f"{events:,} events, {threads} threads, {trace.slots:,} objects live at once at most.",
+        f"{events:,} events, {threads} threads, at most {trace.slots:,} live objects.",
+        "with resident: resident bytes too. by glibc: divided by glibc's time.",
         f"All {len(described)} policies together, mapped and resident: {together:.1f} s of CPU.",
-        f"glibc, one thread: {1e9 * glibc / events:.0f} ns an event.",
+        f"glibc, one thread: {1e9 * glibc / events:.0f} ns per event.",
     )
-    title = "Nanoseconds of CPU an event, with threads"
+    title = "Nanoseconds of CPU per event, with threads"
     write_table(Table(title, columns, rows, notes), table_format, sys.stdout)
 
 

@@ -60,7 +60,7 @@ def disturbances(counts: Mapping[str, int]) -> dict[str, int]:
 
 @click.command()
 @click.option("--snapshots", default=500, show_default=True)
-@click.option("--limit", default=280.0, show_default=True, help="Seconds after which to end.")
+@click.option("--limit", default=280.0, show_default=True, help="Maximum duration in seconds.")
 def main(snapshots: int, limit: float) -> None:
     """Take snapshots of a server, and count its disturbances."""
     with server() as served:

@@ -109,14 +109,14 @@ def parts(trace: Trace, rounds: int) -> Table:
     whole = nanoseconds(trace, find_policy(f"{EXAMPLES}:FirstFit"), rounds)
     call = (calls - least) / MORE_CALLS
     rows = [
-        ("malloc or free called, with a list's pop or append in it", least),
-        ("two methods of the heap called, without what they do", 2 * call),
-        ("what they do, and the rest of first fit's bytecode", whole - least - 2 * call),
+        ("a call of malloc or free with a list's pop or append", least),
+        ("the call overhead of two of the heap's methods", 2 * call),
+        ("the work of these methods, and the other bytecode", whole - least - 2 * call),
         ("first fit in Python", whole),
         ("first fit in C, for comparison", in_c),
     ]
     return Table(
-        f"Where the time goes on {trace.name}",
+        f"Parts of the time of first fit on {trace.name}",
         ("part", "ns/event"),
         [(part, Rounded(value, 0)) for part, value in rows],
     )
