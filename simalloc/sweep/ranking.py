@@ -1,11 +1,11 @@
 """Policies in order of their averages over programs, with the statistical significance.
 
-Traces of one program (several inputs, or several seeds of a generator) count as one program: the
-average is over programs, and so are the statistics. The interval of an average is the bootstrap's
+Traces of one program (several inputs, or several seeds of a generator) count as one program. The
+average and the statistics are over programs. The interval of an average is the bootstrap's
 (measure/bootstrap.py). Two policies are compared by the signs of their differences, program by
-program: if neither were better, each difference could as well have had the other sign (Fisher's
-randomisation test). All pairs are tested together, which bounds the probability of any false
-difference among them, by the largest statistic over all pairs (Westfall & Young 1993).
+program. If neither policy were better, each difference could equally have had the other sign
+(Fisher's randomisation test). The test covers all pairs together, by the largest statistic over all
+pairs; it bounds the probability of any false difference (Westfall & Young 1993).
 """
 
 from __future__ import annotations
@@ -32,31 +32,30 @@ if TYPE_CHECKING:
 EXACT_PROGRAMS: Final = 12
 """Maximum number of programs for which every assignment of signs is tried."""
 DRAWN: Final = 2000
-"""Assignments of signs drawn for more programs."""
+"""Number of assignments of signs drawn if there are more programs."""
 SEED: Final = 0
 _ROUNDING: Final = 1e-9
-"""Statistics this much apart are the same."""
+"""Statistics that differ by at most this amount are equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """The rows of a pivot from best to worst average over programs.
 
-    The lowest average is the best, except for the size of the largest free block.
-    Rows with refused requests follow all others, and rows with a run that a refused request ended
-    come last.
+    The lowest average is the best, except for the size of the largest free block. Rows with refused
+    requests follow all others. Rows with a run that a refused request ended come last.
 
     Attributes
     ----------
     pivot : Pivot
         The values by policy and trace, best policy first.
-    averages, low, high : float64, one a row
+    averages, low, high : array of float64, one value per row
         The mean over programs and the ends of its interval; nan with fewer than two programs.
-    chance : float64, rows x rows
-        The probability, over all pairs together, of so consistent a difference if there were none.
+    chance : array of float64, rows x rows
+        Probability of a difference at least this consistent between two equal policies, corrected
+        for all pairs.
     dropped : tuple of str
-        Traces that are left out because a row has no figure.
-
+        Traces that are omitted because a row has no figure for them.
     """
 
     pivot: Pivot
@@ -70,7 +69,7 @@ class Ranking:
 
     @property
     def programs(self) -> int:
-        """The number of different programs that the traces are of."""
+        """The number of different programs among the traces."""
         return len({column.program for column in self.pivot.traces})
 
     def alike(self, row: int) -> list[int]:
@@ -83,7 +82,10 @@ class Ranking:
         return self._table(self.pivot.measure.shown, self.pivot.measure.title, self._notes())
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a policy with plain numbers; needs pandas (the `frame` extra)."""
+        """Return a data frame with one row per policy and plain numbers.
+
+        Raises `SimallocError` if pandas is not installed (extra `frame`).
+        """
         return frame(self._table(_plain, self.pivot.measure.column, ()))
 
     def _table(self, shown: Callable[[float], Value], title: str, notes: tuple[str, ...]) -> Table:
@@ -132,9 +134,9 @@ class Ranking:
 def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) -> Ranking:
     """Rank the rows of a pivot by their averages over programs.
 
-    Traces that not every row has are left out. The intervals are percentiles of `resamples`
-    bootstrap samples, the same for all rows; with few programs they are too narrow rather than too
-    wide. All draws are from a fixed seed. Raises `ResultsError` if fewer than two traces are left.
+    Traces without a figure for every row are omitted. The intervals are percentiles of `resamples`
+    bootstrap samples, the same for all rows. With few programs the intervals tend to be too narrow.
+    All draws are from a fixed seed. Raises `ResultsError` if fewer than two traces remain.
     """
     if not 0 < confidence < 1:
         raise ResultsError(f"confidence is {confidence}; it takes a number between 0 and 1")

@@ -1,4 +1,4 @@
-"""The results of sweeps, as Python has them."""
+"""The results of sweeps in Python."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 LATEST: Final = "latest"
-"""As a value of `code`: the version under which a policy's latest run was made."""
+"""Value of `code` in `where`: the version of the code in a policy's latest run."""
 
 _ORDER: Final = ("trace", "policy", "scale", "realloc", "code")
 
 
 class Results(Sequence[Row]):
-    """Runs as rows, ordered by trace and policy; immutable.
+    """An immutable sequence of runs as rows, ordered by trace and policy.
 
-    A row has the key of the run (`trace_sha256`, `policy`, `scale`, `realloc`, `code`), `trace`,
-    `parameters` (a dict), `finished`, `host`, `error` (None unless it failed) and every figure that
-    `simalloc run --format csv` prints, or None for a missing figure.
+    A row is a mapping. It has the key of the run (`trace_sha256`, `policy`, `scale`, `realloc`,
+    `code`), `trace`, `parameters` (a mapping), `finished`, `host` and `error` (None unless the run
+    failed). It also has every figure that `simalloc run --format csv` prints, or None for a missing
+    figure. A notebook displays the results as a table.
 
     Examples
     --------
@@ -54,12 +55,27 @@ class Results(Sequence[Row]):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
-        """Read a file of results; raises `ResultsError` for a damaged or any other file."""
+        """Return the results in a file.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that `simalloc sweep` or `run_sweep` wrote.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ResultsError
+            If the file is damaged or is not a result file.
+        """
         with Store(path) as store:
             return cls(store.rows(), path)
 
     def of_keys(self, keys: Container[Key]) -> Results:
-        """Return the runs that have these names."""
+        """Return the runs with these keys."""
         return self._only(row for row in self._rows if key_of(row) in keys)
 
     @overload
@@ -86,11 +102,23 @@ class Results(Sequence[Row]):
         return self._only(row for row in self._rows if row["error"] is None)
 
     def where(self, **conditions: object) -> Results:
-        """Return the rows that meet all conditions.
+        """Return the runs that meet all conditions.
 
-        A condition is on a column or a parameter of policies: `trace="gcc"`, `scale=16`,
-        `growth="64K"`. Text may be a pattern such as `policy="first-fit-*"`; `code="latest"` is the
-        version of each policy's latest run. Raises `ResultsError` for a name that no row has.
+        Parameters
+        ----------
+        **conditions
+            Values of columns or of parameters of policies: `trace="gcc"`, `scale=16`,
+            `growth="64K"`. Text may be a pattern such as `policy="first-fit-*"`. `code="latest"` is
+            the version of the code in each policy's latest run.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ResultsError
+            If no row has a column or a parameter of that name.
         """
         rows = self._rows
         for name, wanted in conditions.items():
@@ -106,11 +134,19 @@ class Results(Sequence[Row]):
         return self._only(rows)
 
     def pivot(self, measure: str | int = 4, *, of: Quantity = "mapped") -> Pivot:
-        """Return a measure by policy and trace.
+        """Return a table of one measure, with a row for each policy and a column for each trace.
 
-        The measure is 1 to 4 for the fragmentation of the `"mapped"` or `"resident"` bytes (`of`),
-        the name of any column of numbers, or a quantity: `"mapped"` and `"resident"` stand for the
-        peak, `"largest-free"` for the minimum.
+        Parameters
+        ----------
+        measure : int or str, default 4
+            1 to 4 for a measure of fragmentation, the name of a numeric column, or a quantity:
+            `"mapped"` and `"resident"` are the peak, and `"largest-free"` is the minimum.
+        of : {"mapped", "resident", "largest-free"}, default "mapped"
+            Bytes whose fragmentation is measured.
+
+        Returns
+        -------
+        Pivot
         """
         return pivot(self.succeeded, measure, of)
 
@@ -124,31 +160,59 @@ class Results(Sequence[Row]):
     ) -> Ranking:
         """Return the policies from best to worst by their average over the traces.
 
-        `measure` and `of` are as in `pivot`. See `simalloc.sweep.ranking.rank` for how far to
-        trust the order.
+        Parameters
+        ----------
+        measure : int or str, default 4
+            Measure, as for `pivot`.
+        of : {"mapped", "resident", "largest-free"}, default "mapped"
+            Bytes whose fragmentation is measured.
+        confidence : float, default 0.95
+            Confidence level of the intervals, between 0 and 1.
+        resamples : int, default 10000
+            Number of bootstrap samples for the intervals.
+
+        Returns
+        -------
+        Ranking
+            Averages with intervals, and the policies that are not significantly different.
+
+        Raises
+        ------
+        ResultsError
+            If fewer than two traces have a figure for every policy.
         """
         return rank(self.pivot(measure, of=of), confidence=confidence, resamples=resamples)
 
     def timeline(self, row: Row) -> Timeline | None:
-        """Return the timeline of a run, read from the file, if the sweep kept it."""
+        """Return the timeline of a run, or None if the sweep did not keep it.
+
+        Raises `ResultsError` if the results were not read from a file.
+        """
         if self._path is None:
             raise ResultsError("these results were not read from a file, so they have no timelines")
         with Store(self._path) as store:
             return store.timeline(row["id"])
 
     def table(self, of: Quantity = "mapped") -> Table:
-        """Return a row a run with the measures of a quantity."""
+        """Return a table with one row per run and the measures of a quantity."""
         return runs_table(self, of)
 
     def records_table(self) -> Table:
-        """Return a row a run with all that is known."""
+        """Return a table with one row per run and all columns."""
         return records_table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a run with every figure, and every parameter of its policy as a column.
+        """Return a data frame with one row per run, every figure and every policy parameter.
 
-        Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`). Raises `SimallocError`
-        if pandas is not installed (the `frame` extra).
+        Returns
+        -------
+        pandas.DataFrame
+            Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`).
+
+        Raises
+        ------
+        SimallocError
+            If pandas is not installed (extra `frame`).
         """
         found = records(self)
         return frame_of_runs((each, each.pop("parameters")) for each in found)
@@ -157,7 +221,7 @@ class Results(Sequence[Row]):
         return Results(rows, self._path)
 
     def _latest(self) -> dict[str, str]:
-        """Return the version of each policy's latest run."""
+        """Return the version of the code in each policy's latest run."""
         by_time = sorted(self._rows, key=lambda row: str(row["finished"]))
         return {base_name(row["policy"]): row["code"] for row in by_time}
 
