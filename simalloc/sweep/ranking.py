@@ -199,7 +199,7 @@ def _root_mean_squares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _signs(columns: int) -> NDArray[np.float64]:
-    """Return assignments of -1 and 1; the first is all ones. A sign to all changes nothing."""
+    """Return assignments of -1 and 1; the first is all ones. Flipping all signs has no effect."""
     if columns <= EXACT_PROGRAMS:
         flipped = np.arange(1 << (columns - 1))[:, None] >> np.arange(columns) & 1
     else:
