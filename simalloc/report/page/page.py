@@ -165,8 +165,8 @@ def _theory(all_findings: Sequence[Findings | DeviceFindings]) -> str:
         return ""
     return (
         "<section><h2>Placement policies on all traces</h2>\n"
-        "<p>The table has the excess of each policy's peak heap (mapped bytes) over peak live in "
-        "percent (measure #4). Policies are sorted by their mean.</p>\n"
+        "<p>The table shows by how many percent each policy's peak heap (mapped bytes) exceeds "
+        "peak live (measure #4). Policies are sorted by their mean.</p>\n"
         f'<div class="wide">{overview_table(heaps)}</div></section>'
     )
 
