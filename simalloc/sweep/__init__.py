@@ -1,4 +1,4 @@
-"""Many traces under many policies, on any number of machines, and nothing lost."""
+"""Sweeps: many traces under many policies, on any number of machines, without lost results."""
 
 from simalloc.sweep.api import run_sweep
 from simalloc.sweep.compare import compare

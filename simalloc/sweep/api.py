@@ -1,4 +1,4 @@
-"""A sweep from Python in one call."""
+"""Function that runs a sweep from Python."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def run_sweep(
     observer: Observer | None = None,
     progress: bool | None = None,
 ) -> Results:
-    """Replay traces under policies on all cores, and return a row per run.
+    """Replay traces under policies on all cores, and return the runs as rows.
 
-    All traces and policies are combined with all scales and reallocs.
+    Every trace is combined with every policy, scale and realloc rule.
 
     Parameters
     ----------
@@ -58,24 +58,24 @@ def run_sweep(
     scales : int or iterable of int, optional
         Factors of all sizes. By default each policy has its own.
     reallocs : str, Realloc or iterable of these, optional
-        Rules for a realloc. By default in place for policies with their mechanism on, else
-        `"free-first"`.
+        Realloc rules. By default, `"in-place"` for policies with their mechanism on, and
+        `"free-first"` for all others.
     of : {"mapped", "resident", "largest-free"} or iterable of these, default "mapped"
-        Quantities that the runs measure. Mapped bytes are always measured.
+        Quantities to measure. Mapped bytes are always measured.
     timelines : bool, default False
         Keep the timeline of each run for `Results.timeline`; requires `results`.
     results : str or path, optional
-        File that keeps the runs. Runs that it already contains are not repeated.
+        File for the results. Runs that it already contains are not repeated.
     jobs : int, optional
         Number of threads. By default one per core.
     memory : int, optional
         Maximum bytes of traces in memory. By default three quarters of the machine's memory.
     dask : str, optional
-        Address of a Dask scheduler whose workers run the sweep.
+        Address of a Dask scheduler. Its workers run the sweep.
     observer : Observer, optional
-        Object that is notified of the progress.
+        Object that receives the progress.
     progress : bool, optional
-        Without an observer, show a progress bar. By default the bar is shown in notebooks only.
+        Show a progress bar if `observer` is not given. By default only in notebooks.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The remaining tasks of a sweep in order, and the traces in memory.
+"""Order of the remaining tasks of a sweep, and the traces in memory.
 
 Runs are grouped by trace, so that each trace is loaded once. The longest traces come first, so that
-the remaining work is short at the end and all threads stay busy. Of a trace's runs, the policy that
-has been slowest so far goes first.
+the last tasks are short and all threads stay busy to the end. Within a trace, the policy that has
+been slowest so far comes first.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Group:
-    """The runs of one trace. Loaded while `trace` is there, or why it could not be."""
+    """The runs of one trace. `trace` is the loaded trace, or the error of loading, or None."""
 
     source: Source
     waiting: list[Task] = field(default_factory=list)
     running: int = 0
     copies: int = 0
-    """Maximum number of other processes that hold the trace, for policies in Python."""
+    """Maximum number of other processes with a copy of the trace, for policies in Python."""
     loading: bool = False
     trace: EventSource | Exception | None = None
 
     def stream(self) -> None:
-        """Have every run read the trace for itself, if it can, instead of keeping it in memory."""
+        """Make every run read the trace from its file, if possible, to save memory."""
         self.source = self.source.streamed()
         self.waiting = [replace(task, source=self.source) for task in self.waiting]
 
 
 def grouped(tasks: Iterable[Task]) -> list[Group]:
-    """Return the runs by trace, the longest trace first."""
+    """Return the runs grouped by trace, the longest trace first."""
     groups: dict[str, Group] = {}
     for task in tasks:
         group = groups.setdefault(task.source.sha256, Group(task.source))
@@ -50,7 +50,7 @@ def grouped(tasks: Iterable[Task]) -> list[Group]:
 
 
 class Board:
-    """Deals tasks to threads, with traces in memory up to `budget` bytes.
+    """Gives tasks to threads. Traces take at most `budget` bytes of memory.
 
     The number of threads is the smaller of `workers` and the number of tasks. A trace that does not
     fit is streamed from its file. Raises `SimallocError` if the trace cannot be streamed, or if the
@@ -77,7 +77,7 @@ class Board:
                 )
 
     def take(self) -> tuple[Group, Task] | None:
-        """Return a task whose trace is loaded, loading one first if need be; None at the end."""
+        """Return a task, after loading its trace if necessary, or None at the end."""
         while True:
             with self._changed:
                 while (group := self._choose()) is None:
@@ -95,7 +95,7 @@ class Board:
                 self._changed.notify_all()
 
     def done(self, group: Group, outcome: Outcome | None) -> None:
-        """Take note that a task of a group has ended, or was left to others (None)."""
+        """Record the outcome of a task of a group, or None if another sweep does the task."""
         with self._changed:
             group.running -= 1
             if outcome is not None and not outcome.failed and outcome.row["events"]:
@@ -108,13 +108,13 @@ class Board:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Deal no more tasks."""
+        """Make `take` return no more tasks."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def _choose(self) -> Group | None:
-        """Return the next group to work on: one that is loaded or else may be; None: wait."""
+        """Return the next group: a loaded group, else a group that fits; or None to wait."""
         waiting = [] if self._stopped else [group for group in self._groups if group.waiting]
         loaded = (group for group in waiting if group.trace is not None)
         fitting = (
@@ -123,7 +123,7 @@ class Board:
         return next(loaded, None) or next(fitting, None)
 
     def _slowest(self, group: Group) -> Task:
-        """Remove and return the task that takes longest, as far as is known; unknown ones first."""
+        """Remove and return the task of the slowest policy. An unknown speed counts as slowest."""
         place = max(
             range(len(group.waiting)),
             key=lambda place: self._seconds_an_event[group.waiting[place].key.policy],

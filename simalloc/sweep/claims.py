@@ -1,8 +1,8 @@
 """Claims on runs, so that several sweeps into one file share the work.
 
-A claim is a lock on one byte of an empty file beside the results. The system drops the lock when
-its process ends in any way, so a kill needs no cleanup. Claims only save work: the results are
-correct without them.
+A claim is a lock on one byte of an empty file beside the results. The system releases the lock when
+its process ends in any way, so a killed sweep needs no cleanup. Claims only save work: the results
+are correct without them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUFFIX: Final = ".claims"
 
 
 class Claims:
-    """The claims of one sweep on the runs of a file of results; use it in a `with` statement."""
+    """Claims of one sweep on runs of a file of results. Use it in a `with` statement."""
 
     def __init__(self, results: str | os.PathLike[str]) -> None:
         self._path = Path(f"{results}{SUFFIX}")
@@ -35,17 +35,17 @@ class Claims:
         self._path.unlink(missing_ok=True)
 
     def take(self, key: Key) -> bool:
-        """Claim a run; False if another sweep has it in hand."""
+        """Claim a run. Return False if another sweep has claimed it."""
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
         except (BlockingIOError, PermissionError):
             return False
-        except OSError:  # a file system without locks: two sweeps may do the same run
+        except OSError:  # a file system without locks, where two sweeps may do the same run
             return True
         return True
 
     def release(self, key: Key) -> None:
-        """Give a run back, done or not."""
+        """Release the claim on a run, whether it is done or not."""
         with suppress(OSError):
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(key))
 

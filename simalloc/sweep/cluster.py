@@ -1,9 +1,9 @@
-"""Tasks on a Dask cluster; needs the `distributed` extra.
+"""Execution of tasks on a Dask cluster; needs the `distributed` extra.
 
-A worker receives batches: runs of one trace that take it seconds, so that a thousand cores do not
-overload the scheduler (docs/sweeps.md). A batch whose worker is lost is repeated elsewhere. If it
-is lost again, its runs are sent one by one, and a run that kills its workers becomes a row with
-that error.
+A worker receives batches of runs of one trace. A batch takes seconds, so that a thousand cores do
+not overload the scheduler (docs/sweeps.md). If a worker is lost, its batch is repeated elsewhere.
+If the batch kills further workers, its runs are sent one by one. A run that kills its workers
+becomes a row with this error.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from simalloc.sweep.source import Source
 
 BATCH_EVENTS: Final = 50_000_000
-"""Events replayed by a batch: a second or two's work."""
+"""Number of events that a batch replays, which takes a second or two."""
 BATCH_EVENTS_A_THREAD: Final = 300_000
-"""The same for each thread of a large cluster, so that some 100 batches a second come back."""
+"""Events of a batch per thread of a large cluster, which returns about 100 batches per second."""
 BATCH_RUNS: Final = 500
 BATCHES_A_THREAD: Final = 3
-"""Number of batches that are under way or waiting for each thread of the cluster."""
+"""Number of running and waiting batches for each thread of the cluster."""
 INTERVAL: Final = 5.0
-"""Seconds between two counts of the workers."""
+"""Minimum seconds between two counts of the workers."""
 PATIENCE: Final = 30
-"""Seconds to wait for the scheduler, and for its first worker."""
+"""Maximum seconds to wait for the scheduler, and for its first worker."""
 
 
 def run_on_cluster(
@@ -50,10 +50,11 @@ def run_on_cluster(
     *,
     address: str,
 ) -> Generator[list[Outcome]]:
-    """Yield the tasks' outcomes as they arrive from the workers of the scheduler at `address`.
+    """Yield the outcomes of the tasks as they arrive from the workers of a scheduler.
 
-    `claim` is called just before a task is sent, and returns whether this sweep should run it. Each
-    worker reads a trace from its path if the path is valid there; otherwise the scheduler sends it.
+    `address` is the address of the scheduler. `claim` is called just before a task is sent, and
+    returns whether this sweep should run the task. A worker reads a trace from its path if the path
+    is valid there. Otherwise the scheduler sends the trace.
     """
     if tasks:
         with _connect(address) as client:
@@ -61,7 +62,7 @@ def run_on_cluster(
 
 
 class _Dispatch:
-    """Keeps a cluster busy with batches, and takes in what comes back."""
+    """Sends batches to a cluster and receives their outcomes."""
 
     def __init__(self, client: Client, claim: Callable[[Task], bool], observer: Observer) -> None:
         self._client = client
@@ -88,7 +89,7 @@ class _Dispatch:
             self._client.cancel(list(self._under_way))
 
     def _fill(self, batches: Iterator[Sequence[Task]]) -> None:
-        """Send batches until there are enough under way."""
+        """Send batches until enough of them are running or waiting."""
         while len(self._under_way) < BATCHES_A_THREAD * self._threads.count():
             batch = next(batches, None)
             if batch is None:
@@ -104,7 +105,7 @@ class _Dispatch:
         self._returned.add(future)
 
     def _take(self, future: Future[Any], result: Any) -> list[Outcome]:
-        """Return the outcomes of a batch that has arrived, or send the batch again in another way.
+        """Return the outcomes of a returned batch, or send its tasks again in another way.
 
         The result alone decides: a value, an error with its type and traceback, or a cancellation.
         The future's state may have changed meanwhile, for example if its worker was lost.
@@ -138,9 +139,9 @@ class _Dispatch:
         return []
 
     def _share(self, source: Source) -> Future[bytes]:
-        """Have the scheduler keep a trace's bytes and send them where they are needed.
+        """Make the scheduler store the bytes of a trace and send them to workers that need them.
 
-        They are the argument of a task, so that they survive every worker.
+        The bytes are the argument of a task, so that they survive the loss of any worker.
         """
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             key = f"simalloc-trace-{source.sha256}"
@@ -148,7 +149,7 @@ class _Dispatch:
 
 
 class _Threads:
-    """Counts the threads of a cluster's workers, at most every few seconds."""
+    """Counts the threads of the workers of a cluster, at most once per `INTERVAL`."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -165,7 +166,7 @@ class _Threads:
 
 
 def _batches(tasks: Sequence[Task], threads: int) -> Iterator[Sequence[Task]]:
-    """Cut tasks into runs of one trace, small enough that each thread has its share of them."""
+    """Divide tasks into batches of one trace, small enough to occupy all threads."""
     events = sum(task.source.events for task in tasks)
     largest = max(BATCH_EVENTS, threads * BATCH_EVENTS_A_THREAD)
     limit = min(largest, events // (BATCHES_A_THREAD * threads))
@@ -177,9 +178,11 @@ def _batches(tasks: Sequence[Task], threads: int) -> Iterator[Sequence[Task]]:
 
 @contextmanager
 def _connect(address: str) -> Iterator[Client]:
-    """Connect to a scheduler and see that its workers have the code that is here."""
+    """Connect to a scheduler, and check that its workers have the same version of the code."""
     try:
-        get_address_host_port(normalize_address(address))  # a Client would wait for a wrong one
+        get_address_host_port(
+            normalize_address(address)
+        )  # a Client would wait if the address is wrong
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SimallocError(f"cannot reach a Dask scheduler at {address}: {error}") from None

@@ -1,4 +1,4 @@
-"""Differences between two sets of results."""
+"""Comparison of two sets of results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _SHOWN_EXAMPLES: Final = 3
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Pairs of equal runs of two sets, A and B, apart from ignored properties.
+    """Pairs of runs of two sets, A and B, that are equal apart from ignored properties.
 
-    `pairs` holds the rows of A and B; `only_a` and `only_b` the rows without a counterpart.
+    `pairs` contains the rows of A and B. `only_a` and `only_b` contain rows without a counterpart.
     """
 
     measure: Measure
@@ -41,12 +41,12 @@ class Comparison:
 
     @property
     def changed(self) -> list[tuple[Row, Row]]:
-        """The pairs whose measure differs, the largest difference first."""
+        """Pairs whose measure differs, the largest difference first."""
         differing = [pair for pair in self.pairs if self._difference(pair)]
         return sorted(differing, key=lambda pair: -abs(self._difference(pair)))
 
     def table(self, *, every: bool = False) -> Table:
-        """Return a row for each pair that changed, or for every pair."""
+        """Return a table with a row for each changed pair or, if `every`, for each pair."""
         shown = self.measure.shown
         two_policies = any(a["policy"] != b["policy"] for a, b in self.pairs)
         rows = [
@@ -84,14 +84,14 @@ class Comparison:
         return distinct(pair[side]["code"] for pair in self.pairs)
 
     def _difference(self, pair: tuple[Row, Row]) -> float:
-        """Return B - A; where only one of them is defined, infinity, so that it shows."""
+        """Return B - A, or infinity if only one of them is defined, so that the pair is shown."""
         a, b = (self.measure.value(row) for row in pair)
         if np.isnan(a) and np.isnan(b):
             return 0.0
         return float(np.inf if np.isnan(a) or np.isnan(b) else b - a)
 
     def _by_trace(self) -> tuple[list[str], NDArray[np.float64]]:
-        """Return the program of each trace, and the mean of A and of B (2 x traces)."""
+        """Return the program of each trace, and the means of A and B, shape (2, traces)."""
         by_trace: dict[tuple[str, str], list[tuple[float, float]]] = {}
         for a, b in self.pairs:
             values = self.measure.value(a), self.measure.value(b)
@@ -129,11 +129,11 @@ def compare(
 ) -> Comparison:
     """Pair the runs of `a` and `b` that are equal apart from the properties in `ignore`.
 
-    `Measure.of` takes `measure` and `of`.
-    Runs differ in trace, policy, each of its parameters, scale, realloc rule and code. `ignore`
-    accepts any of these names (`code`, `scale`, `growth` ...), `parameters` for all parameters, and
-    `policy` for the policy with its parameters. Raises `ResultsError` for a name that no run has,
-    and if two runs of one side become equal.
+    `measure` and `of` are the arguments of `Measure.of`. The properties of a run are its trace,
+    policy, parameters, scale, realloc rule and code. `ignore` accepts the name of a property or of
+    a parameter (`code`, `scale`, `growth` ...), `parameters` for all parameters, and `policy` for
+    the policy with its parameters. Raises `ResultsError` for a name that no run has, and if two
+    runs of one side become equal.
     """
     a, b = list(a), list(b)
     _check_names(ignore, (*a, *b))
@@ -177,7 +177,7 @@ def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hash
 
 
 def _identity(row: Row) -> dict[str, Hashable]:
-    """Return all that tells runs apart, by name."""
+    """Return all properties that distinguish runs, by name."""
     fixed = {name: row[name] for name in ("scale", "realloc", "code")}
     return {
         "trace_sha256": events_of(row),

@@ -1,4 +1,4 @@
-"""An estimate of a sweep's duration, from replays of the beginnings of its traces."""
+"""Estimate of the duration of a sweep, from replays of the beginnings of its traces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.sweep.board import Group, grouped
 from simalloc.sweep.task import Task, carry_out
 
 PREFIX: Final = 1 << 21
-"""Events of a trace that are replayed for an estimate."""
+"""Number of events of a trace that are replayed for an estimate."""
 SECONDS: Final = 5.0
 """Approximate duration of the measurement in seconds."""
 _SEED: Final = 0
@@ -23,7 +23,10 @@ _SEED: Final = 0
 
 @dataclass(frozen=True)
 class Estimate:
-    """The work of a sweep on one core, and what the figure rests on."""
+    """Estimated work of a sweep on one core.
+
+    `measured` is the number of replays on which the estimate is based.
+    """
 
     runs: int
     events: int
@@ -34,8 +37,8 @@ class Estimate:
 def estimate(tasks: Sequence[Task], seconds: float = SECONDS) -> Estimate:
     """Measure a random sample of the runs for `seconds` seconds, and extrapolate to the others.
 
-    A policy outside the sample is assumed to have the mean speed of the others. The traces'
-    beginnings represent the whole traces, so traces whose heaps grow take longer than estimated.
+    A policy outside the sample is assumed to have the mean speed of the sample. Only the beginnings
+    of traces are measured, so traces whose heaps grow take longer than estimated.
     """
     speeds: dict[str, list[float]] = defaultdict(list)
     loading: list[float] = []
@@ -66,7 +69,7 @@ def _measure(
     speeds: dict[str, list[float]],
     loading: list[float],
 ) -> None:
-    """Add seconds an event of loading the trace, and of replaying it under its policies."""
+    """Add the seconds per event of loading a trace and of replaying it under its policies."""
     if not group.source.events:
         return
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Finding the traces that a plan names."""
+"""Search for the traces that a plan names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILE: Final = re.compile(r"(?<=[:,]file=)[^,]+")
 
 
 def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
-    """Return the sources of a plan's `traces`, each trace once.
+    """Return the sources of the `traces` of a plan, each trace once.
 
     Each entry is a `Trace`, a path or a pattern such as `logs/*.npz` (relative to `folder`, with
     `**` for folders at any depth), or the name of a trace that `simalloc traces` lists. Raises
@@ -44,10 +44,10 @@ def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
 
 
 def find_workloads(given: object, folder: Path) -> tuple[Source, ...]:
-    """Return the sources of a plan's `workloads`: tables by name, each with its `seed` or seeds.
+    """Return the sources of the `workloads` of a plan: tables by name, with a `seed` or seeds.
 
-    A table of any other name than those in the catalogue describes a synthetic workload by the
-    fields of `Synthetic`; files that it names are looked for from `folder`.
+    A table whose name is not in the catalogue describes a synthetic workload by the fields of
+    `Synthetic`. The paths of files in it are relative to `folder`.
     """
     if not isinstance(given, dict):
         raise PlanError("workloads are tables, as in [workloads.lrusim]", key=("workloads",))
@@ -69,7 +69,7 @@ def find_workloads(given: object, folder: Path) -> tuple[Source, ...]:
 
 
 def _synthetic(name: str, described: dict[str, Any], folder: Path) -> Synthetic:
-    """Return the workload that a table of a plan describes."""
+    """Return the synthetic workload that a table of a plan describes."""
     known = [field.name for field in fields(Synthetic)]
     if not described:
         listing = ", ".join(WORKLOADS)
@@ -93,7 +93,7 @@ def _synthetic(name: str, described: dict[str, Any], folder: Path) -> Synthetic:
 
 
 def unique(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Return the sources without those whose trace has come before."""
+    """Return the sources without repeated traces."""
     kept: dict[str, Source] = {}
     for source in sources:
         kept.setdefault(source.sha256, source)
@@ -124,7 +124,7 @@ def _paths(item: Path, folder: Path) -> list[Path]:
     start = Path(item.anchor or folder)
     try:
         matching = list(start.glob(str(item.relative_to(item.anchor))))
-    except (ValueError, NotImplementedError) as error:  # Python has no common base for them
+    except (ValueError, NotImplementedError) as error:  # these errors have no common base
         raise TraceError(f"{str(item)!r} is not a pattern of paths: {error}") from None
     found = sorted(path for path in matching if path.is_file())
     if not found:

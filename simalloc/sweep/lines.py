@@ -1,4 +1,4 @@
-"""The line number of a key in a TOML file, which the parser does not report."""
+"""Line numbers of keys in a TOML file, which the parser does not report."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 def line_of(text: str, key: tuple[str, ...], value: object = None) -> int:
-    """Return the line (1-based) where `key`, or else the nearest key around it, is set.
+    """Return the line, counted from 1, that sets `key` or else the nearest key around it.
 
-    If `value` is one of several values of the key, it is the line where that one stands. The text
-    is known to be valid TOML. The line is for messages only: what looks like a key, in a string of
-    several lines, can mislead the search.
+    If `value` is one of several values of the key, return the line of this value. The text must be
+    valid TOML. The line is for messages only, because text in a string of several lines can look
+    like a key and mislead the search.
     """
     lines = text.splitlines()
     places = list(_places(lines))
@@ -33,7 +33,7 @@ def line_of(text: str, key: tuple[str, ...], value: object = None) -> int:
 
 
 def _places(lines: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield each line that begins a table or sets a key, with the key's whole path."""
+    """Yield the number of each line that begins a table or sets a key, with its whole path."""
     table: tuple[str, ...] = ()
     for number, line in enumerate(lines, 1):
         is_table = line.lstrip().startswith("[")
@@ -50,7 +50,7 @@ def _places(lines: list[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def _path(parsed: dict[str, Any]) -> tuple[str, ...]:
-    """Return the path of the only key of a document."""
+    """Return the path of the only key in a document."""
     path: list[str] = []
     inner: Any = parsed
     while isinstance(inner, dict) and inner:
@@ -60,6 +60,6 @@ def _path(parsed: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _common(path: tuple[str, ...], key: tuple[str, ...]) -> int:
-    """Return the number of common names at the beginning of `path` and `key`."""
+    """Return the number of equal names at the beginning of `path` and `key`."""
     same = (ours == wanted for ours, wanted in zip(path, key, strict=False))
     return sum(takewhile(bool, same))

@@ -1,6 +1,6 @@
-"""Running tasks on the cores of this machine: in threads, since the core releases the GIL.
+"""Execution of tasks on the cores of this machine, in threads, since the core releases the GIL.
 
-A policy in Python does not, so a thread has its runs done by a process that it has for them.
+A policy in Python holds the GIL, so each thread has a process for runs of such policies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simalloc.waiting import LOOK_SECONDS
 
 
 def check_memory(tasks: Sequence[Task], *, jobs: int, memory: int) -> None:
-    """Raise `SimallocError` if `run_locally` cannot do the tasks in this much memory."""
+    """Raise `SimallocError` if `run_locally` needs more memory than this for the tasks."""
     Board(tasks, workers=jobs, budget=memory)
 
 
@@ -30,11 +30,11 @@ def run_locally(
     jobs: int,
     memory: int,
 ) -> Generator[list[Outcome]]:
-    """Yield the tasks' outcomes as they arrive, in groups if several have arrived.
+    """Yield the outcomes of the tasks as they arrive, in groups if several have arrived.
 
-    Up to `jobs` threads work in parallel, and traces take up to `memory` bytes. `claim` is called
-    just before a task begins, and returns whether this sweep should run it. Closing the iterator
-    stops the work within milliseconds.
+    At most `jobs` threads work in parallel, and traces take at most `memory` bytes. `claim` is
+    called just before a task begins, and returns whether this sweep should run the task. Closing
+    the iterator stops the work within milliseconds.
     """
     board = Board(tasks, workers=jobs, budget=memory)
     ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()
@@ -58,7 +58,7 @@ def run_locally(
             ended.put(None)
 
     threads = [Thread(target=work, name=f"sweep-{number}") for number in range(board.workers)]
-    try:  # Ctrl-C may come while a thread begins
+    try:  # Ctrl-C is possible while a thread begins
         for thread in threads:
             thread.start()
         yield from _batches(ended, board.workers)
@@ -75,7 +75,7 @@ def run_locally(
 def _batches(
     ended: SimpleQueue[Outcome | BaseException | None], jobs: int
 ) -> Generator[list[Outcome]]:
-    """Yield the contents of the queue, until each of the threads has put its None."""
+    """Yield the outcomes in the queue, until each thread has put None into the queue."""
     while jobs:
         batch = []
         item = _next(ended)
@@ -114,7 +114,7 @@ def _replay(
 
 
 def _progress(observer: Observer, stopped: Event) -> Callable[[int], None]:
-    """Return a function that reports a run's progress, and ends the run with the sweep."""
+    """Return a function that reports the progress of a run, and ends the run with the sweep."""
 
     def progress(events: int) -> None:
         if stopped.is_set():

@@ -1,4 +1,4 @@
-"""The figures of a run, by name, and their presentation."""
+"""Figures of runs by name, and their presentation."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from simalloc.report.table import Value
 from simalloc.report.units import percent
 
 _PREFIXES: Final = {"mapped": "fragmentation_", "resident": "resident_fragmentation_"}
-"""Names of the columns of the measures of fragmentation, before the number."""
+"""Prefixes of the names of fragmentation columns; a number follows."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of results; fragmentation is shown in percent."""
+    """A column of results. Fragmentation is shown in percent."""
 
     column: str
 
     @classmethod
     def of(cls, measure: str | int, of: str = "mapped") -> Measure:
-        """Return the measure that 1 to 4, a quantity or the name of a column stands for.
+        """Return the measure with a number from 1 to 4, a quantity or the name of a column.
 
-        Numbers stand for the fragmentation of the mapped or resident bytes, as `of` says. Raises
-        `SimallocError` for another word in `of`.
+        A number is a measure of fragmentation, and `of` states its bytes, mapped or resident.
+        Raises `SimallocError` for any other value of `of`.
         """
         text = str(measure)
         held = bytes_of_fragmentation(of)
@@ -46,12 +46,12 @@ class Measure:
 
     @property
     def best_is_highest(self) -> bool:
-        """True if a higher value is better: more room in the largest free block."""
+        """True if a higher value is better, as for the size of the largest free block."""
         return "largest_free" in self.column
 
     @property
     def title(self) -> str:
-        """The title above a table."""
+        """Title of a table."""
         if self.percent:
             number = self.column.rpartition("fragmentation_")[2]
             held = " of resident bytes" if self.column.startswith("resident") else ""
@@ -63,7 +63,7 @@ class Measure:
         return -values if self.best_is_highest else values
 
     def value(self, row: Mapping[str, Any]) -> float:
-        """Return the figure of a run, nan where it is not defined."""
+        """Return the figure of a run, or nan if it is undefined."""
         if self.column not in row:
             raise ResultsError(_absent(self.column))
         value = row[self.column]
@@ -72,18 +72,18 @@ class Measure:
         return math.nan if value is None else float(value)
 
     def shown(self, value: float) -> Value:
-        """Return a figure as a table's cell, empty where it is not defined."""
+        """Return a figure as a cell of a table, empty if it is undefined."""
         if not math.isfinite(value):
             return None
         return percent(value) if self.percent else _whole(value)
 
     def text(self, value: float) -> str:
-        """Return a difference of figures in words."""
+        """Return a difference of figures as text."""
         return f"{percent(value).text} points" if self.percent else f"{value:,.4g}"
 
 
 def _absent(column: str) -> str:
-    """Return the message for a column that the results do not have."""
+    """Return the message about a column that is missing from the results."""
     missing = [of for of in QUANTITIES if of.replace("-", "_") in column]
     if missing:
         of = missing[0]
@@ -92,7 +92,7 @@ def _absent(column: str) -> str:
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
-    """Return the different values in the order of their first appearance."""
+    """Return the distinct values in the order of their first occurrence."""
     return list(dict.fromkeys(values))
 
 

@@ -1,4 +1,4 @@
-"""Putting several files of results into one."""
+"""Merging several files of results into one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simalloc.sweep.store import Store
 from simalloc.sweep.task import Outcome
 
 CIRCUMSTANCES: Final = {"id", "trace", "finished", "host", "seconds"}
-"""Columns in which two runs of the same thing may differ."""
+"""Columns that may differ between two rows of the same run."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,9 @@ def merge(
 ) -> Merged:
     """Add the runs of the files `inputs` to the file `output`, all of them or none.
 
-    If nothing is merged, an `output` that did not exist is not left behind.
-    A run that several files have is written once; one that failed makes way for one that did not.
-    With `damaged` the inputs may be damaged, and what can be read is taken. Raises `ResultsError`
-    if two files disagree about a run, naming it.
+    On failure, a new `output` is removed. A run in several files is written once; a successful run
+    replaces a failed one. If `damaged`, the inputs may be damaged, and all readable runs are
+    merged. Raises `ResultsError` with the name of a run about which two files disagree.
     """
     if any(is_same(path, output) for path in inputs):
         raise ResultsError(f"{output}: is to be written, so it cannot be merged into itself")
@@ -56,7 +55,7 @@ def merge(
 
 @contextmanager
 def _removed_on_failure(path: Path) -> Iterator[None]:
-    """Remove a file that the block has made, if the block fails."""
+    """Remove the file that the `with` block has created if the block fails."""
     existed = path.exists()
     try:
         yield

@@ -1,4 +1,4 @@
-"""The receiver of a sweep's progress."""
+"""Receiver of the progress of a sweep."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Receives the progress of a sweep and ignores it. Subclass it to show progress."""
+    """Receives the progress of a sweep and ignores it. A subclass can show the progress."""
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        """Take note of the runs that are to be done."""
+        """Receive the runs that the sweep will do."""
 
     def advanced(self, events: int) -> None:
-        """Count `events` more replayed events; called from any thread."""
+        """Count `events` more replayed events. Any thread may call this method."""
 
     def finished(self, outcome: Outcome) -> None:
-        """Take note of a run that has ended and is safe in the file of results."""
+        """Receive the outcome of a run that is stored in the file of results."""
 
     def left(self, task: Task) -> None:
-        """Take note of a run that another sweep has done or in hand; called from any thread."""
+        """Receive a run that another sweep has done or claimed. Any thread may call this method."""

@@ -1,4 +1,4 @@
-"""One measure by policy and trace, with averages and standard deviations."""
+"""Table of one measure by policy and trace, with averages and standard deviations."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 AVERAGE: Final = "Average"
 DEVIATION: Final = "Std Dev"
 _OF_REFUSALS: Final = ("refused", "first_refused_event", "largest_free_bytes_when_refused")
-"""Measures that a run has also if a refused request ended it."""
+"""Measures that are defined even if a refused request ended the run."""
 DIGITS: Final = 12
-"""Of a trace's SHA-256 where it stands for the trace in tables."""
+"""Number of digits of a trace's SHA-256 that tables show."""
 
 
 class Setting(NamedTuple):
-    """The settings of a row of a pivot: the options of its replays, and the code version."""
+    """Settings of a row of a pivot: the options of its replays, and the code version."""
 
     policy: str
     scale: int
@@ -40,7 +40,7 @@ class Setting(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The trace that a column of a pivot stands for, and the program that it is of."""
+    """Trace of a column of a pivot, and the program of this trace."""
 
     trace: str
     sha256: str
@@ -48,7 +48,7 @@ class Column(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name and content in one."""
+        """Name of the trace with the beginning of its digest."""
         return f"{self.trace}@{self.sha256[:DIGITS]}"
 
 
@@ -56,10 +56,10 @@ class Column(NamedTuple):
 class Pivot:
     """A measure by setting (rows) and trace (columns).
 
-    `values` (float64, settings x traces) is nan if no run has the figure, and if a refused request
+    `values` (float64, settings x traces) is nan if no run has the figure or if a refused request
     ended the run. `incomplete` has one entry per setting: 2 if a refused request ended a run, else
-    1 if a run refused requests, else 0. Settings with a higher entry follow in every order by
-    figures.
+    1 if a run refused requests, else 0. In every order by figures, settings with a higher entry
+    come later.
     """
 
     measure: Measure
@@ -70,21 +70,21 @@ class Pivot:
 
     @property
     def averages(self) -> NDArray[np.float64]:
-        """The arithmetic mean of each row, nan for a row with gaps."""
+        """Arithmetic mean of each row, or nan for a row with gaps."""
         return np.asarray(self.values.mean(axis=1))
 
     @property
     def deviations(self) -> NDArray[np.float64]:
-        """The standard deviation of each row as a sample (over n - 1), nan for a row with gaps.
+        """Sample standard deviation (n - 1) of each row, or nan for a row with gaps.
 
-        Johnstone & Wilson's tables 3 and 4 agree with this one to the last digit printed.
+        Tables 3 and 4 of Johnstone & Wilson agree with this definition to the last printed digit.
         """
         return _deviations(self.values)
 
     def sorted_by(self, name: str) -> Pivot:
-        """Return the rows in order of `average`, `policy` or a trace's name, the gaps last.
+        """Return the pivot in order of `average`, `policy` or a trace, with gaps last.
 
-        The best value comes first: the highest of the largest free block, else the lowest. Raises
+        The best value comes first: the highest for the largest free block, else the lowest. Raises
         `ResultsError` for an unknown column.
         """
         if name == "policy":
@@ -95,13 +95,13 @@ class Pivot:
         return self.reordered(order)
 
     def reordered(self, order: Sequence[int]) -> Pivot:
-        """Return the pivot with its rows in another order, or only some of them."""
+        """Return the pivot with the rows `order`, which may be some of its rows."""
         settings = tuple(self.settings[row] for row in order)
         incomplete = tuple(self.incomplete[row] for row in order)
         return Pivot(self.measure, settings, self.traces, self.values[order], incomplete)
 
     def complete(self) -> Pivot:
-        """Return the pivot without rows that have no figure, and then without columns with gaps."""
+        """Return the pivot without empty rows, and then without columns that have gaps."""
         rows = np.flatnonzero(~np.isnan(self.values).all(axis=1)).tolist()
         columns = np.flatnonzero(~np.isnan(self.values[rows]).any(axis=0)).tolist()
         return Pivot(
@@ -113,10 +113,10 @@ class Pivot:
         )
 
     def table(self, *, full: bool = False) -> Table:
-        """Return the pivot in the format of Johnstone & Wilson's tables, provenance in the notes.
+        """Return the pivot in the format of Johnstone & Wilson's tables, with provenance as notes.
 
-        The format with `full` is for other programs: every row and column states its origin,
-        fragmentation is a fraction, and rows of averages are left out.
+        If `full`, the table is for other programs: every row and column states its origin,
+        fragmentation is a fraction, and the rows of averages are left out.
         """
         shown = list(Setting._fields) if full else self.varying()
         labels = [column.label for column in self.traces] if full else self.labels()
@@ -139,12 +139,12 @@ class Pivot:
         return Table(title, columns, rows, () if full else self.notes())
 
     def varying(self) -> list[str]:
-        """Return the columns that distinguish the rows: the policy, and all that vary."""
+        """Return the columns that distinguish the rows: the policy, and all settings that vary."""
         rows = [setting._asdict() for setting in self.settings]
         return ["policy", *varying(rows, Setting._fields[1:])]
 
     def labels(self) -> list[str]:
-        """Return the names of the traces, with their content where a name alone is not enough."""
+        """Return the names of the traces, with digests for traces of the same name."""
         names = [column.trace for column in self.traces]
         return [
             column.label if names.count(column.trace) > 1 else column.trace
@@ -200,9 +200,9 @@ def _plain(values: Iterable[float]) -> list[Value]:
 
 
 def pivot(rows: Sequence[Row], measure: str | int, of: str = "mapped") -> Pivot:
-    """Return a measure of runs by setting and trace, as `Measure.of` takes it.
+    """Return a measure of runs by setting and trace.
 
-    Raises `ResultsError` for no runs.
+    `measure` and `of` are the arguments of `Measure.of`. Raises `ResultsError` if `rows` is empty.
     """
     if not rows:
         raise ResultsError("no run is left to show; loosen the conditions")
@@ -232,17 +232,17 @@ def _incomplete(rows: Sequence[Row]) -> dict[Setting, int]:
 
 
 def events_of(row: Row) -> str:
-    """Return the digest of the events of a run's trace, without optional columns."""
+    """Return the digest of the events of a run's trace, which excludes optional columns."""
     return str(row.get("events_sha256") or row["trace_sha256"])
 
 
 def program_of(row: Row) -> str:
-    """Return the program of a run's trace; older files of results name only the trace."""
+    """Return the program of a run's trace, or the trace in files that do not state the program."""
     return str(row.get("program") or row["trace"])
 
 
 def _check_columns(rows: Sequence[Row]) -> None:
-    """Raise `ResultsError` if two runs of one setting differ in what columns of a trace hold."""
+    """Raise `ResultsError` if two runs of one setting have different columns of the same events."""
     found: dict[tuple[Setting, str], Row] = {}
     for row in rows:
         twin = found.setdefault((_setting(row), events_of(row)), row)
@@ -258,7 +258,7 @@ def _setting(row: Row) -> Setting:
 
 
 def _deviations(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of each row; nan if it has one value only."""
+    """Return the standard deviation of each row, or nan with a single value."""
     if values.shape[1] < 2:
         return np.full(len(values), np.nan)
     return np.asarray(values.std(axis=1, ddof=1))

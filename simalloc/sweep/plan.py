@@ -1,4 +1,4 @@
-"""A plan: which traces are to be replayed under which policies, and how."""
+"""Plan of a sweep: its traces, policies and options."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every trace under every policy, at every scale, with every rule for realloc."""
+    """Every trace under every policy, at every scale, with every realloc rule."""
 
     sources: tuple[Source, ...]
     policies: tuple[Policy, ...]
     scales: tuple[int | None, ...] = (None,)
-    """None is the default of each policy."""
+    """Scales; None is the default of each policy."""
     reallocs: tuple[Realloc | None, ...] = (None,)
-    """None is each policy's own rule."""
+    """Realloc rules; None is the default of each policy."""
     timelines: bool = False
     of: tuple[Quantity, ...] = ("mapped",)
-    """Quantities that the runs measure; mapped bytes are always measured."""
+    """Quantities to measure. Mapped bytes are always measured."""
 
     def tasks(self) -> list[Task]:
-        """Return the runs, each once, even if the plan names it in several ways."""
+        """Return the runs. Each run occurs once, even if the plan names it in several ways."""
         asked = measuring(RunOptions(), self.of)
         tasks = (
             Task(
@@ -50,7 +50,7 @@ class Plan:
 
 
 def check_scales(scales: object) -> tuple[int | None, ...]:
-    """Return the scales of a plan; raises `PlanError` for one that cannot be."""
+    """Return the scales of a plan. Raises `PlanError` for an invalid scale."""
     if scales is None:
         return (None,)
     values = listed(scales)
@@ -68,7 +68,7 @@ def check_scales(scales: object) -> tuple[int | None, ...]:
 
 
 def check_reallocs(reallocs: object) -> tuple[Realloc | None, ...]:
-    """Return the realloc rules of a plan; raises `PlanError` for one that does not exist."""
+    """Return the realloc rules of a plan. Raises `PlanError` for an unknown rule."""
     if reallocs is None:
         return (None,)
     values = listed(reallocs)
@@ -83,7 +83,7 @@ def check_reallocs(reallocs: object) -> tuple[Realloc | None, ...]:
 
 
 def check_quantities(of: object) -> tuple[Quantity, ...]:
-    """Return the quantities of a plan; raises `PlanError` for an unknown word."""
+    """Return the quantities of a plan. Raises `PlanError` for an unknown quantity."""
     words = listed("mapped" if of is None else of)
     for word in words:
         try:

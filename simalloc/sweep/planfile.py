@@ -1,4 +1,4 @@
-"""Reading a plan from a TOML file, all of it or, with the wrong line named, nothing."""
+"""Reading a plan from a TOML file. An error names the wrong line, and nothing is read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ KEEP: Final = ("measures", "timelines")
 
 
 def read_plan(path: str | PathLike[str]) -> Plan:
-    """Read a plan (docs/sweeps.md has its format); traces are looked for from its own folder.
+    """Read a plan. Paths of traces are relative to its folder (format: docs/sweeps.md).
 
-    Raises `PlanError` with the file and the line for whatever is wrong in it.
+    Raises `PlanError` with the file and the line of the first error.
     """
     try:
         text = read_text(path)
@@ -31,7 +31,7 @@ def read_plan(path: str | PathLike[str]) -> Plan:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not text in UTF-8"
         raise PlanError(f"cannot be read: {reason}", path=path) from None
-    except (ValueError, RecursionError) as error:  # also for thousands of digits or brackets
+    except (ValueError, RecursionError) as error:  # also raised for thousands of digits or brackets
         raise PlanError(f"is not TOML: {error}", path=path) from None
     try:
         return plan_of(document, Path(path).parent)
@@ -45,7 +45,7 @@ def read_plan(path: str | PathLike[str]) -> Plan:
 
 
 def plan_of(document: dict[str, Any], folder: Path) -> Plan:
-    """Return the plan that a document of the file's form describes."""
+    """Return the plan that the document of a plan file describes."""
     for key in document:
         if key not in KEYS:
             near = get_close_matches(key, KEYS, n=1)

@@ -1,8 +1,8 @@
 """Processes that carry out runs of policies in Python, each with its own interpreter.
 
-Such a process is a fresh interpreter that knows only its task, which includes the text of the
-policy's file. Pickles go both ways over a pipe. A second pipe carries no data: it ends when the
-parent dies in any way, and then the process ends immediately.
+Such a process is a new interpreter that receives only its task, which includes the text of the
+policy's file. The parent and the process exchange pickles over a pipe. A second pipe carries no
+data. It is closed when the parent ends in any way, and the process then ends immediately.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from simalloc.version import code_version
 
 
 class Stopped(BaseException):
-    """Ends a replay under way when the sweep stops."""
+    """Ends a running replay when the sweep stops."""
 
 
 class ReplayProcesses:
-    """The processes of a sweep, one for each thread; `stopped` is the sweep's."""
+    """The processes of a sweep, one for each thread. `stopped` is set when the sweep stops."""
 
     def __init__(self, stopped: Event) -> None:
         self._stopped = stopped
@@ -36,10 +36,10 @@ class ReplayProcesses:
         self._all: set[_ReplayProcess] = set()
 
     def carry_out(self, task: Task, progress: Callable[[int], None]) -> Outcome:
-        """Have a task carried out by this thread's process, as `carry_out` does it.
+        """Carry out a task, as `carry_out` does, in the process of this thread.
 
-        If the process ends on the way, that is the run's error, and the thread gets another one.
-        Raises `Stopped` if the sweep has stopped.
+        If the process ends before the task, the outcome is this error, and the thread gets another
+        process. Raises `Stopped` if the sweep has stopped.
         """
         process = self._of_this_thread()
         try:
@@ -50,13 +50,13 @@ class ReplayProcesses:
             return failure(task, SimallocError(f"the process of this run {self._bury(process)}"))
 
     def kill(self) -> None:
-        """End all processes, whatever they are doing; the threads that wait for them find out."""
+        """Kill all processes. Threads that wait for a process then continue."""
         with self._lock:
             for process in self._all:
                 process.kill()
 
     def close(self) -> None:
-        """End all processes and free their resources; no thread may use one any more."""
+        """End all processes and free their resources. No thread may use a process afterwards."""
         for process in self._all:
             process.close()
 
@@ -66,12 +66,12 @@ class ReplayProcesses:
             process = self._mine.process = _ReplayProcess()
             with self._lock:
                 self._all.add(process)
-            if self._stopped.is_set():  # kill() may have been before
+            if self._stopped.is_set():  # kill() may have been called before
                 process.kill()
         return process
 
     def _bury(self, process: _ReplayProcess) -> str:
-        """Forget a process that has ended, and return how that was."""
+        """Forget a process that has ended, and return in words how it ended."""
         self._mine.process = None
         with self._lock:
             self._all.discard(process)
@@ -79,11 +79,11 @@ class ReplayProcesses:
 
 
 class _EndedError(Exception):
-    """The process has ended instead of answering."""
+    """The process has ended without a reply."""
 
 
 class _ReplayProcess:
-    """One process, and this side of its pipes."""
+    """One process, and the parent's ends of its pipes."""
 
     def __init__(self) -> None:
         self._connection, theirs = Pipe()
@@ -93,16 +93,16 @@ class _ReplayProcess:
             [sys.executable, "-P", "-c", command],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
-            stdout=2,  # a policy's output is not the sweep's
+            stdout=2,  # keep a policy's output apart from the sweep's
             pass_fds=[theirs.fileno(), watched],
-            process_group=0,  # Ctrl-C is this process's to deal with
+            process_group=0,  # only the parent handles Ctrl-C
         )
         theirs.close()
         os.close(watched)
 
     def carry_out(self, task: Task, progress: Callable[[int], None]) -> Outcome:
         answer = self._ask(task, None, progress)
-        if answer is None:  # it cannot get at the trace
+        if answer is None:  # the process cannot read the trace
             try:
                 packed = task.source.pack()
             except (OSError, SimallocError) as error:
@@ -114,7 +114,7 @@ class _ReplayProcess:
         self._process.kill()
 
     def close(self) -> str:
-        """Kill the process, unless it has ended, and return how it ended, in words."""
+        """Kill the process unless it has ended, and return in words how it ended."""
         self._process.kill()
         code = self._process.wait()
         self._connection.close()
@@ -143,10 +143,10 @@ class _ReplayProcess:
 
 
 def serve(connection: int, lifeline: int) -> None:
-    """Carry out the tasks that come, one after another; both are file descriptors."""
+    """Carry out the received tasks, one after the other. Both arguments are file descriptors."""
     Thread(target=_end_with_parent, args=[lifeline], daemon=True).start()
     with Connection(connection) as parent:
-        cache = TraceCache(0)  # keeps the latest
+        cache = TraceCache(0)  # keeps only the latest trace
         while True:
             try:
                 task, code, packed = parent.recv()

@@ -1,4 +1,4 @@
-"""The progress of a sweep as a bar."""
+"""Progress bar of a sweep."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MEASURE: Final = "fragmentation_4"
 
 
 class SweepProgress(Observer):
-    """Shows runs done, events a second, time left and the worst policy so far on a bar.
+    """Shows a bar with completed runs, events per second, remaining time and the worst policy.
 
-    `done` counts the runs that are safe in the results.
+    `done` is the number of runs that are stored in the results.
     """
 
     def __init__(self, bar: Bar) -> None:
@@ -31,20 +31,20 @@ class SweepProgress(Observer):
         self._sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        """Take note of the runs that are to be done."""
+        """Begin the bar of the runs that the sweep will do."""
         self._total = len(tasks)
         self._bar.started = time.monotonic()
         self._bar.total = sum(task.source.events for task in tasks)
 
     def advanced(self, events: int) -> None:
-        """Move the bar."""
+        """Advance the bar."""
         speed = self._bar.done / max(self._bar.seconds, 1e-9) / 1e6
         self._bar.label = f"{self.done:,} of {self._total:,} runs"
         self._bar.text = f"{speed:.1f} million events/s{self._worst}"
         self._bar(events)
 
     def finished(self, outcome: Outcome) -> None:
-        """Count a run, and see which policy is worst so far."""
+        """Count a run, and update the worst policy."""
         self.done += 1
         value = outcome.row.get(MEASURE)
         if value is not None:
@@ -57,6 +57,6 @@ class SweepProgress(Observer):
         self.advanced(0)
 
     def left(self, task: Task) -> None:
-        """Take a run that another sweep has off the total."""
+        """Subtract a run of another sweep from the total."""
         self._total -= 1
         self.advanced(task.source.events)

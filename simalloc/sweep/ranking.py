@@ -1,4 +1,4 @@
-"""Policies in order of their averages over programs, with the statistical significance.
+"""Ranking of policies by their averages over programs, with the statistical significance.
 
 Traces of one program (several inputs, or several seeds of a generator) count as one program. The
 average and the statistics are over programs. The interval of an average is the bootstrap's
@@ -40,7 +40,7 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The rows of a pivot from best to worst average over programs.
+    """Rows of a pivot from the best to the worst average over programs.
 
     The lowest average is the best, except for the size of the largest free block. Rows with refused
     requests follow all others. Rows with a run that a refused request ended come last.
@@ -73,12 +73,12 @@ class Ranking:
         return len({column.program for column in self.pivot.traces})
 
     def alike(self, row: int) -> list[int]:
-        """Return the other rows that are not significantly different from a row."""
+        """Return the other rows that do not differ significantly from a row."""
         near = np.flatnonzero(self.chance[row] > 1 - self.confidence)
         return [int(other) for other in near if other != row]
 
     def table(self) -> Table:
-        """Return a row a policy, best first."""
+        """Return a table with a row per policy, the best policy first."""
         return self._table(self.pivot.measure.shown, self.pivot.measure.title, self._notes())
 
     def to_pandas(self) -> pd.DataFrame:
@@ -170,11 +170,12 @@ def _plain(value: float) -> float | None:
 
 
 def chances(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of each pair's difference if no two rows differed (rows x rows).
+    """Return the probability of each pair's difference if no two rows differed, shape (rows, rows).
 
-    The statistic of a pair is the mean of its differences over their root mean square, which orders
-    assignments of signs as Student's t does. Each pair's statistic is compared with the largest of
-    any pair under every assignment of signs to the columns (or `DRAWN` ones, and the given one).
+    The statistic of a pair is the mean of its differences divided by their root mean square. It
+    orders assignments of signs as Student's t does. The statistic is compared with the largest
+    statistic of all pairs, under every assignment of signs to the columns, or under the given
+    assignment and `DRAWN` others.
     """
     squares = _root_mean_squares(values)
     observed = _statistic(values, np.ones(values.shape[1]), squares)
@@ -194,7 +195,7 @@ def _statistic(
 
 
 def _root_mean_squares(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the root mean square of each pair's differences, 0 where two rows are the same."""
+    """Return the root mean square of each pair's differences, which is 0 for equal rows."""
     return np.array([np.sqrt(((values - row) ** 2).mean(axis=1)) for row in values])
 
 
@@ -209,7 +210,7 @@ def _signs(columns: int) -> NDArray[np.float64]:
 
 
 def _ranges(numbers: list[int]) -> str:
-    """Spell increasing numbers as `1-4, 7`."""
+    """Return increasing numbers as text such as `1-4, 7`."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and number == spans[-1][1] + 1:

@@ -93,12 +93,12 @@ class Results(Sequence[Row]):
 
     @property
     def failed(self) -> Results:
-        """The runs that ended with an error."""
+        """Runs that ended with an error."""
         return self._only(row for row in self._rows if row["error"] is not None)
 
     @property
     def succeeded(self) -> Results:
-        """The runs that have figures."""
+        """Runs that did not fail."""
         return self._only(row for row in self._rows if row["error"] is None)
 
     def where(self, **conditions: object) -> Results:

@@ -1,4 +1,4 @@
-"""Reading what can still be read of a damaged file of results."""
+"""Reading the intact rows of a damaged file of results."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from simalloc.sweep.store import outcome_of, plain_row, timeline_of
 from simalloc.sweep.task import Outcome
 
 SMALLEST_ROW: Final = 64
-"""No row takes fewer bytes: its trace's SHA-256 alone takes as many."""
+"""Minimum bytes of a row: the length of its trace's SHA-256."""
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = struct.Struct(">16xH10xI")
-"""Where SQLite's file header, which the magic begins, says the size of a page (1: 65,536 bytes) and
-their number."""
+"""Page size (1 means 65,536 bytes) and number of pages in SQLite's file header, after its magic."""
 _PAGES: Final = 28
-"""Offset of that number in the header."""
+"""Offset of the number of pages in the header."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 
@@ -35,8 +34,8 @@ _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
     """Return the intact runs of a damaged file, and the number of damaged places.
 
-    Every row is read by itself, so a damaged page loses only its own rows. Raises `ResultsError` if
-    even the file's layout cannot be read.
+    Every row is read separately, so a damaged page loses only its own rows. Raises `ResultsError`
+    if the layout of the file cannot be read.
     """
     found, unreadable = [], 0
     with (
@@ -61,8 +60,8 @@ def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
 def _copy(path: Path, folder: Path) -> Path:
     """Return a copy of a file with its journal, padded with zeros if its end is missing.
 
-    SQLite reads nothing from a file that is shorter than its header states, and a damaged file
-    should not be written.
+    SQLite reads nothing from a file that is shorter than its header states. The copy can be padded,
+    and the damaged file stays unchanged.
     """
     with path.open("rb") as stream:
         header = stream.read(_HEADER.size)
@@ -82,7 +81,7 @@ def _copy(path: Path, folder: Path) -> Path:
 def _fill_up(copy: Path, size: int) -> None:
     """Pad a file to the size in its header, or remove the size from the header.
 
-    If no file can be that long, the header itself is damaged. SQLite then uses the file's length.
+    If this size is impossible, the header is damaged. SQLite then uses the length of the file.
     """
     try:
         os.truncate(copy, max(size, copy.stat().st_size))
@@ -93,7 +92,7 @@ def _fill_up(copy: Path, size: int) -> None:
 
 
 def _row(connection: sqlite3.Connection, names: list[str], run: int) -> dict[str, Any] | None:
-    """Return a row, or None if it does not exist; raises one of `_DAMAGE` for a damaged row."""
+    """Return a row, or None if it does not exist. Raises one of `_DAMAGE` for a damaged row."""
     values = connection.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
     if values is None:
         return None

@@ -1,4 +1,4 @@
-"""A sweep cut into shares for machines that do not know of each other."""
+"""Division of a sweep into shares for machines that do not communicate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read `I/N`; raises `SimallocError` unless 1 <= I <= N."""
+        """Read `I/N`. Raises `SimallocError` unless 1 <= I <= N."""
         match = re.fullmatch(r"(\d{1,100})/(\d{1,100})", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise SimallocError(f"shard is {text!r}; it takes I/N with I from 1 to N, as in 3/16")
@@ -33,10 +33,10 @@ class Shard:
     def of(self, tasks: Sequence[Task]) -> list[Task]:
         """Return this share of the tasks.
 
-        It depends on the tasks alone, so that all shares together are all tasks, each once. A share
-        is one stretch of the tasks in order of their traces, so that few traces are needed by
-        more than one share, and all stretches have as many events. Within a trace the order
-        is by hash, so that slow policies fall to all shares alike.
+        The share depends only on the tasks, so all shares together contain each task exactly once.
+        A share is a range of the tasks in order of their traces, so few traces are needed by more
+        than one share. All ranges have about the same number of events. Within a trace, the order
+        is by hash, so that slow policies are spread over all shares.
         """
         in_order = [
             task

@@ -1,4 +1,4 @@
-"""The sources of a plan's traces. A source knows its trace's properties before reading it."""
+"""Sources of the traces of a plan. A source has the properties of its trace before reading it."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from simalloc.trace.header import Header
 from simalloc.trace.workloads import Synthetic, generate, workload
 
 BYTES_A_STREAM: Final = 80 << 20
-"""Bytes of the parts of a file that are read and not yet replayed, and of their packed form."""
+"""Memory in bytes for the parts of a file that are read but not replayed, and their packed form."""
 BYTES_A_SLOT_READ: Final = 64
-"""Maximum bytes that reading a file needs for each object that is live at the same time."""
+"""Maximum bytes that reading a file needs for each simultaneously live object."""
 BYTES_A_SLOT: Final = 192
 """Maximum bytes that a replay needs for each simultaneously live object (docs/sweeps.md)."""
 
 
 class Origin(NamedTuple):
-    """The program of a trace, and the seed if the trace is one of several that were generated."""
+    """Program of a trace, and the seed of a generated trace."""
 
     program: str
     seed: int | None
 
     @classmethod
     def of(cls, name: str, provenance: Mapping[str, Any]) -> Origin:
-        """Return the origin in a trace's provenance, or the trace's name without a program."""
+        """Return the origin of a trace. `name` replaces a program missing from its provenance."""
         program, seed = provenance.get("program"), provenance.get("seed")
         return cls(
             program if isinstance(program, str) and program else name,
@@ -49,10 +49,10 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A trace by its content, and how to get it: `load` is the subclass's.
+    """Identity of a trace, and the means to load it. Subclasses define `load`.
 
-    `identity` has the trace's digests, `slots` is the number of objects that are live at once at
-    most, `memory` the bytes that loading the trace takes.
+    `identity` contains the digests of the trace, `slots` is its maximum number of simultaneously
+    live objects, and `memory` is the number of bytes that the loaded trace takes.
     """
 
     name: str
@@ -64,29 +64,29 @@ class Source:
 
     @property
     def sha256(self) -> str:
-        """The digest of all that there is in the trace."""
+        """Digest of the events and all optional columns of the trace."""
         return self.identity.digest(self.identity.columns)
 
     def load(self) -> EventSource:
-        """Return the trace; raises `TraceError` or `OSError` if it is not to be had here."""
+        """Return the trace. Raises `TraceError` or `OSError` if it is not available here."""
         raise TraceError(f"{self.name} is in the memory of another process")
 
     def pack(self) -> bytes:
-        """Return the trace as the bytes of a file; raises what `load` raises."""
+        """Return the trace as the bytes of a file. Raises the exceptions of `load`."""
         with TemporaryDirectory(prefix="simalloc-") as folder:
             path = Path(folder) / "trace.npz"
             write_trace(self.load().in_memory(), path)
             return path.read_bytes()
 
     def unpack(self, packed: bytes) -> Trace:
-        """Return the trace that `pack` made bytes of; raises `TraceError` if it is another one."""
+        """Return the trace from the bytes of `pack`. Raises `TraceError` if it is another trace."""
         with TemporaryDirectory(prefix="simalloc-") as folder:
             path = Path(folder) / "trace.npz"
             path.write_bytes(packed)
             return self._read(path)
 
     def _read(self, path: Path) -> Trace:
-        """Read a file of the project's own format, and see that it holds this trace."""
+        """Read a file in simalloc's format, and check that it contains this trace."""
         with TraceReader(path) as reader:
             self._check(reader.identity())
             return reader.read()
@@ -96,7 +96,7 @@ class Source:
             raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def footprint(self, replays: int) -> int:
-        """Return the bytes of memory that the trace needs with `replays` replays under way."""
+        """Return the bytes of memory that the trace needs during `replays` simultaneous replays."""
         return self.memory + replays * self.slots * BYTES_A_SLOT
 
     def streamed(self) -> Source:
@@ -105,14 +105,14 @@ class Source:
 
 
 _Described = tuple[str, Identity, int, int, int, Origin]
-"""The fields of a `Source`."""
+"""Fields of a `Source`."""
 
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """A trace in a file of the project's own format.
+    """A trace in a file in simalloc's format.
 
-    `stated` is what the file's header says of its digests: less, in a file of an earlier version.
+    `stated` contains the digests in the header of the file. Files of earlier versions lack some.
     """
 
     path: Path
@@ -120,7 +120,7 @@ class FileSource(Source):
 
     @classmethod
     def of(cls, path: Path) -> FileSource:
-        """Return the source of a file; raises `TraceError` if the file is not a trace."""
+        """Return the source of a file. Raises `TraceError` if the file is not a trace."""
         with TraceReader(path) as reader:
             header, identity = reader.header, reader.identity()
         events, slots = header.totals.events, header.totals.max_live_objects
@@ -131,7 +131,7 @@ class FileSource(Source):
         )
 
     def load(self) -> EventSource:
-        """Read the file, and see that it still holds the same trace."""
+        """Read the file, and check that it still contains the same trace."""
         return self._read(self.path)
 
     def _read(self, path: Path) -> Trace:
@@ -144,11 +144,11 @@ class FileSource(Source):
             raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def pack(self) -> bytes:
-        """Return the file as it is."""
+        """Return the bytes of the file."""
         return self.path.read_bytes()
 
     def streamed(self) -> Source:
-        """Return a source that reads the file as it is replayed."""
+        """Return a source that reads the file during each replay."""
         return StreamedSource(
             self.name,
             self.identity,
@@ -163,10 +163,10 @@ class FileSource(Source):
 
 @dataclass(frozen=True)
 class StreamedSource(FileSource):
-    """A trace in a file that is read anew by every replay; `memory` is 0."""
+    """A trace in a file that every replay reads again. `memory` is 0."""
 
     def load(self) -> TraceFile:
-        """Open the file, and see that it still holds the same trace."""
+        """Open the file, and check that it still contains the same trace."""
         opened = open_trace(self.path)
         self._check_header(opened.header)
         return opened
@@ -178,17 +178,17 @@ class StreamedSource(FileSource):
 
 @dataclass(frozen=True)
 class LogSource(Source):
-    """An allocation log in another format, which is read whole to know it."""
+    """An allocation log in another format. The properties of its trace need the whole log."""
 
     path: Path
 
     @classmethod
     def of(cls, path: Path) -> LogSource:
-        """Return the source of a log; raises `TraceError` if it cannot be read."""
+        """Return the source of a log. Raises `TraceError` if it cannot be read."""
         return cls(*_described(load(path)), path.resolve())
 
     def load(self) -> Trace:
-        """Read the log again, and see that it still says the same."""
+        """Read the log again, and check that it still contains the same trace."""
         trace = load(self.path)
         self._check(trace.identity)
         return trace
@@ -196,14 +196,14 @@ class LogSource(Source):
 
 @dataclass(frozen=True)
 class WorkloadSource(Source):
-    """A trace that is generated wherever it is needed."""
+    """A workload of the catalogue, which is generated where it is needed."""
 
     workload: str
     seed: int
 
     @classmethod
     def of(cls, name: str, seed: int) -> WorkloadSource:
-        """Return the source of a workload; raises `SimallocError` for an unknown name."""
+        """Return the source of a workload. Raises `SimallocError` for an unknown name."""
         trace = workload(name, seed)
         return cls(*_described(trace.renamed(f"{trace.name}, seed {seed}")), name, seed)
 
@@ -216,7 +216,7 @@ class WorkloadSource(Source):
 
 @dataclass(frozen=True)
 class SyntheticSource(Source):
-    """A trace that is generated from a description wherever it is needed."""
+    """A synthetic workload, which is generated from its description where it is needed."""
 
     synthetic: Synthetic
     seed: int
@@ -224,7 +224,7 @@ class SyntheticSource(Source):
 
     @classmethod
     def of(cls, name: str, seed: int, synthetic: Synthetic) -> SyntheticSource:
-        """Return the source; raises `SimallocError` if a file of the description is missing."""
+        """Return the source. Raises `SimallocError` if a file of the description is missing."""
         trace = generate(synthetic, seed, name)
         return cls(*_described(trace.renamed(f"{name}, seed {seed}")), synthetic, seed, name)
 
@@ -237,7 +237,7 @@ class SyntheticSource(Source):
 
 @dataclass(frozen=True)
 class MemorySource(Source):
-    """A trace that is in memory already. Pickled, it is a `Source` without its trace."""
+    """A trace in memory. Its pickle is a `Source` without the trace."""
 
     trace: Trace = field(repr=False, compare=False)
 

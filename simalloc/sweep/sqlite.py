@@ -1,4 +1,4 @@
-"""Opening a file of results, and what SQLite's errors mean to the person at the keyboard."""
+"""Opening a file of results, and messages for SQLite's errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final
 from simalloc.errors import ResultsError
 
 APPLICATION: Final = 0x53494D41
-"""SQLite's application id of a file of results: "SIMA"."""
+"""SQLite application id of a file of results: "SIMA"."""
 VERSION: Final = 1
 TABLES: Final = ("run", "timeline")
 LONGEST: Final = 16 << 20
-"""Bytes of the longest value or row that is read: an error's text and parameters take far fewer."""
+"""Maximum bytes of a value or row, far more than the text and parameters of an error need."""
 
 PATIENCE: Final = 60.0
-"""Seconds that one process waits for another to finish its transaction."""
+"""Maximum seconds that a process waits for the transaction of another process."""
 
 _PRIMARY: Final = 0xFF
 _ADVICE: Final = {
@@ -35,7 +35,7 @@ _ADVICE: Final = {
 
 
 def complaint(path: str | PathLike[str], error: sqlite3.Error) -> ResultsError:
-    """Return the error for an error of SQLite, with a remedy."""
+    """Return the `ResultsError` for an error of SQLite, with a remedy."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
     if code == sqlite3.SQLITE_NOTADB:
         return ResultsError(f"{path}: is not a file of results")
@@ -46,7 +46,7 @@ def complaint(path: str | PathLike[str], error: sqlite3.Error) -> ResultsError:
 
 @contextmanager
 def naming_file(path: str | PathLike[str]) -> Iterator[None]:
-    """Raise `ResultsError` that names a file, for an error of SQLite or a name not in UTF-8."""
+    """Turn an error of SQLite, or a name not in UTF-8, into an error that names the file."""
     try:
         yield
     except sqlite3.Error as error:
@@ -56,7 +56,7 @@ def naming_file(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def damage(path: str | PathLike[str], reason: str) -> ResultsError:
-    """Return the complaint about a damaged file."""
+    """Return the error for a damaged file."""
     return ResultsError(
         f"{path}: is damaged ({reason}). Save what can be read with "
         f"`simalloc merge --salvage {path} -o NEW.sqlite`, then go on with NEW.sqlite"
@@ -66,15 +66,15 @@ def damage(path: str | PathLike[str], reason: str) -> ResultsError:
 _OTHER_KINDS: Final = {
     ".csv", ".html", ".json", ".md", ".npz", ".parquet", ".py", ".tex", ".toml", ".txt", ".xlsx",
 }  # fmt: skip
-"""Endings of files that are not databases."""
+"""Suffixes of files that are not databases."""
 
 
 def connect(
     path: str | PathLike[str], schema: Iterable[str], *, create: bool, check: bool = True
 ) -> sqlite3.Connection:
-    """Open a file of results in autocommit mode, after checking that it is whole.
+    """Open a file of results in autocommit mode, after checking that it is intact.
 
-    With `create` a missing or empty file gets the `schema`; no other file is changed.
+    If `create`, a missing or empty file gets the `schema`. No other file is changed.
     """
     if Path(path).is_dir():
         raise ResultsError(f"{path}: is a folder, not a file of results")
@@ -105,7 +105,7 @@ def connect(
 
 
 def _create(connection: sqlite3.Connection, schema: Iterable[str]) -> None:
-    """Lay out a file that has nothing in it; of several processes, one does it."""
+    """Create the tables in an empty file. Only one of several processes creates them."""
     connection.execute("BEGIN IMMEDIATE")
     (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if not things and not _pragma(connection, "application_id"):
@@ -129,7 +129,7 @@ def _check_identity(path: str | PathLike[str], connection: sqlite3.Connection) -
 
 
 def _check_tables(path: str | PathLike[str], connection: sqlite3.Connection) -> None:
-    """Refuse a file in which reading or writing rows runs code of the file's own choice."""
+    """Refuse a file in which reading or writing rows can run code from the file."""
     kinds = connection.execute(
         "SELECT type, sql LIKE 'CREATE TABLE%' FROM sqlite_master WHERE tbl_name IN (?, ?) "
         "AND type IN ('table', 'view', 'trigger')",

@@ -1,8 +1,9 @@
-"""The results of sweeps in an SQLite file: a row a run.
+"""Results of sweeps in an SQLite file, with a row per run.
 
 Every change is one transaction in SQLite's safest mode (a rollback journal, flushed to the disk),
-so that the file is never half-changed, whatever happens to the process. It is one file at rest, may
-lie on a network file system, and any number of processes may write to it.
+so that the file is never half-changed, whatever happens to the process. Between transactions, the
+results are one file. The file may be on a network file system, and any number of processes may
+write to it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ SCHEMA: Final = (
       interval INTEGER NOT NULL,
       extremes BLOB NOT NULL)""",
 )
-"""A run's figures are further columns of `run`; they are added with the first run that has them."""
+"""Schema without the figures. The first run with a figure adds a column for it to `run`."""
 
 
 _REQUIRED: Final = {
@@ -57,19 +58,19 @@ _REQUIRED: Final = {
     "id": int,
     **dict.fromkeys(("trace", "parameters", "finished", "host"), str),
 }
-"""Columns that every run has a value in, by its type."""
+"""Columns in which every run has a value, with the type of the value."""
 _MAX_EXTREMES: Final = MAX_INTERVALS * 4 * np.dtype("<f8").itemsize
-"""Bytes of the longest timeline."""
+"""Size of the longest timeline in bytes."""
 _MAX_PACKED: Final = _MAX_EXTREMES + (1 << 10)
-"""Bytes that it takes at most, deflated: what cannot be compressed grows by 5 bytes in 16 KiB."""
+"""Maximum bytes of a deflated timeline. Incompressible data grow by 5 bytes per 16 KiB."""
 _PLAIN: Final = (str, int, float, NoneType)
-"""Types of a figure and of a parameter."""
+"""Types that a figure or a parameter can have."""
 _LARGEST: Final = 1e30
-"""Larger figures, infinity included, are of no run, and statistics of them overflow."""
+"""Largest valid figure. No run has a larger one, and statistics of such figures would overflow."""
 
 
 def pack_timeline(timeline: Timeline) -> bytes:
-    """Return live low and high, heap low and high of each interval: float64, deflated."""
+    """Return the minimum and maximum of live and heap bytes of each interval: float64, deflated."""
     extremes = np.column_stack(
         (timeline.live_low, timeline.live_high, timeline.heap_low, timeline.heap_high)
     )
@@ -77,9 +78,10 @@ def pack_timeline(timeline: Timeline) -> bytes:
 
 
 def unpack_timeline(interval: int, packed: bytes) -> Timeline:
-    """Return the timeline again, without reading more than the longest one has.
+    """Return the timeline from the bytes of `pack_timeline`.
 
-    Raises `ValueError` if the bytes hold no timeline.
+    At most the size of the longest timeline is inflated. Raises `ValueError` if the bytes are not a
+    timeline.
     """
     inflater = zlib.decompressobj()
     try:
@@ -95,10 +97,10 @@ def unpack_timeline(interval: int, packed: bytes) -> Timeline:
 
 
 class Store:
-    """A file of results, open for reading and writing; use it in a `with` statement.
+    """A file of results, open for reading and writing. Use it in a `with` statement.
 
-    With `create` a missing file is made. Raises `ResultsError`, with the remedy, if the file is not
-    a file of results, is damaged, or cannot be written. Any thread may use it.
+    If `create`, a missing file is created. Raises `ResultsError`, with the remedy, if the file is
+    not a file of results, is damaged, or cannot be written. Any thread may use it.
     """
 
     def __init__(self, path: str | PathLike[str], *, create: bool = False) -> None:
@@ -114,11 +116,11 @@ class Store:
         self._connection.close()
 
     def is_done(self, task: Task, *, retry_failed: bool = False) -> bool:
-        """Return whether the file has all results of a task, or an error that is not retried."""
+        """Return whether the file has all figures of a task, or an error that is not retried."""
         return not self.missing([task], retry_failed=retry_failed)
 
     def missing(self, tasks: Iterable[Task], *, retry_failed: bool = False) -> list[Task]:
-        """Return the tasks that are not done, in their order."""
+        """Return the tasks that are not done, in the same order."""
         with self._lock, self._errors():
             columns = self._columns()
             return [task for task in tasks if self._is_missing(task, columns, retry_failed)]
@@ -133,7 +135,7 @@ class Store:
         return (task.timeline and not has_timeline) or not self._has(run, task.figures, columns)
 
     def _has(self, run: int, figures: Iterable[str], columns: set[str]) -> bool:
-        """Return whether a run has all of some figures."""
+        """Return whether a run has all of the figures."""
         figures = list(figures)
         if not columns.issuperset(figures):
             return False
@@ -146,25 +148,25 @@ class Store:
         return {_folded(column[1]) for column in described}
 
     def failed(self, tasks: Iterable[Task]) -> int:
-        """Return the number of tasks that have ended with an error."""
+        """Return the number of tasks that ended with an error."""
         with self._lock, self._errors():
             found = (self._connection.execute(_STATE, task.key).fetchone() for task in tasks)
             return sum(state is not None and state[1] for state in found)
 
     def add(self, outcomes: Iterable[Outcome]) -> int:
-        """Write outcomes, all of them or none, and return how many are new.
+        """Write outcomes, all of them or none, and return the number of new runs.
 
-        A run that is there is not written again. A failed run makes way for another, and a run gets
-        the figures that it lacks.
+        A run that is already in the file is not written again, except that another outcome replaces
+        a failed run, and that missing figures are added.
         """
         with self._lock, self._errors(), self._transaction():
             columns = self._columns()
             return sum([self._add(outcome, columns) for outcome in outcomes])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return every run's row, in the order in which they were written.
+        """Return the rows of all runs in the order in which they were written.
 
-        A row has the columns of the file, None where the run has no such figure, `id` first.
+        A row has the columns of the file, `id` first. A figure that the run lacks is None.
         """
         with self._reading():
             cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
@@ -172,11 +174,11 @@ class Store:
             return [plain_row(columns, values) for values in cursor]
 
     def outcomes(self) -> list[Outcome]:
-        """Return every run with its timeline, in the order in which they were written."""
+        """Return all runs with their timelines, in the order in which they were written."""
         return [outcome_of(row, self.timeline(row["id"])) for row in self.rows()]
 
     def timeline(self, run: int) -> Timeline | None:
-        """Return the timeline of the run whose row has this `id`, if it was kept."""
+        """Return the timeline of the run with the `id` `run`, or None if it was not kept."""
         with self._reading():
             return timeline_of(self._connection, run)
 
@@ -208,7 +210,7 @@ class Store:
         ).lastrowid
 
     def _complete(self, run: int | None, row: dict[str, Any], columns: set[str]) -> None:
-        """Write the figures of a row that the run does not have."""
+        """Write the figures of a row that the run lacks."""
         figures = {name: value for name, value in row.items() if name not in _REQUIRED}
         self._add_columns(figures, columns)
         changes = ", ".join(f"{_quoted(name)} = coalesce({_quoted(name)}, ?)" for name in figures)
@@ -218,14 +220,14 @@ class Store:
         )
 
     def _add_columns(self, names: Iterable[str], columns: set[str]) -> None:
-        """Make columns for what the file has not had yet."""
+        """Add columns for figures that are new in the file."""
         for column in [name for name in names if _folded(name) not in columns]:
             columns.add(_folded(column))
             self._connection.execute(f"ALTER TABLE run ADD COLUMN {_quoted(column)}")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Do the block's changes as one; others wait, and what fails leaves no trace."""
+        """Make the changes of a `with` block in one transaction, which a failure undoes."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -250,24 +252,24 @@ class Store:
 
 
 def _quoted(column: str) -> str:
-    """Return the name of a column for SQL; a merged file may be a stranger's and have any names."""
+    """Return the quoted name of a column for SQL. Files from other people may have any names."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def _folded(column: str) -> str:
-    """Return a column's name as SQLite compares it: the case of ASCII letters does not matter."""
+    """Return the name of a column as SQLite compares it, without the case of ASCII letters."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in column)
 
 
 def timeline_of(connection: sqlite3.Connection, run: int) -> Timeline | None:
-    """Return the timeline of a run, if it was kept; raises `ValueError` if it is damaged."""
+    """Return the timeline of a run, if it was kept. Raises `ValueError` if it is damaged."""
     query = "SELECT interval, substr(extremes, 1, ?) FROM timeline WHERE run = ?"
     found = connection.execute(query, (_MAX_PACKED, run)).fetchone()
     return unpack_timeline(*found) if found else None
 
 
 def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
-    """Return a row of `run` by its columns.
+    """Return a row of the table `run` by column.
 
     Raises `ValueError` if a column is missing, has a value of the wrong type or is too large, or if
     the parameters are not a JSON object of plain values.
@@ -290,7 +292,7 @@ def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
 
 
 def _parameters(text: str) -> dict[str, Any]:
-    """Return a policy's parameters; raises `ValueError` if the text holds none."""
+    """Return the parameters of a policy. Raises `ValueError` if the text is not valid."""
     try:
         parameters = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -302,6 +304,6 @@ def _parameters(text: str) -> dict[str, Any]:
 
 
 def outcome_of(row: dict[str, Any], timeline: Timeline | None) -> Outcome:
-    """Return the outcome that a row of `run` was made of."""
+    """Return the outcome that a row of the table `run` describes."""
     known = {name: value for name, value in row.items() if name != "id" and value is not None}
     return Outcome(key_of(row), {**known, "error": row["error"]}, timeline)

@@ -1,4 +1,4 @@
-"""Carrying out the runs of a plan that the results do not have yet."""
+"""Execution of the runs of a plan that are missing from the results."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ Executor = Callable[[Sequence[Task], Callable[[Task], bool], Observer], Generato
 
 @dataclass(frozen=True)
 class Summary:
-    """Result of a sweep: the number of planned runs, and their fates.
+    """Result of a sweep: numbers of runs, in total and by outcome.
 
-    `present` runs were in the results before, `done` runs were carried out now, and `left` runs
-    were done or claimed by another sweep. `failed` runs are in the results with an error.
+    `present` runs were already in the results, `done` runs were carried out by this sweep, and
+    `left` runs were done or claimed by another sweep. `failed` runs are in the results with an
+    error.
     """
 
     asked: int
@@ -50,12 +51,13 @@ def carry_out_plan(
     retry_failed: bool = False,
     observer: Observer | None = None,
 ) -> Summary:
-    """Carry out the runs of a plan that the file `results` does not have, and write them there.
+    """Carry out the runs of a plan that the file `results` lacks, and write them to the file.
 
-    The work is done by `jobs` threads (None: one a core) with up to `memory` bytes of traces (None:
-    three quarters of the machine's memory), or on the Dask cluster whose scheduler is at `dask`.
-    `shard` limits it to a share. Failed runs are repeated only with `retry_failed`. Raises
-    `SimallocError`, before the file is made, if a trace needs more memory.
+    The runs are carried out by `jobs` threads (default: one per core) with at most `memory` bytes
+    of traces (default: three quarters of the machine's memory), or on the Dask cluster whose
+    scheduler is at `dask`. `shard` limits the sweep to a share. Failed runs are repeated only if
+    `retry_failed`. Raises `SimallocError`, before the file is created, if a trace needs more
+    memory.
     """
     started = time.monotonic()
     tasks = plan.tasks() if shard is None else shard.of(plan.tasks())

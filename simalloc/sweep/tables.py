@@ -1,4 +1,4 @@
-"""Runs of a file of results as records and tables."""
+"""Records and tables of the runs in a file of results."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def varying(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[str
 
 
 def provenance(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> str:
-    """Return a sentence with what of the `names` is the same for all rows; empty if nothing is."""
+    """Return a sentence with the values of `names` that all rows share, or "" if none is shared."""
     shared = [f"{name} {rows[0][name]}" for name in names if len({row[name] for row in rows}) == 1]
     return f"Everywhere: {', '.join(shared)}." if shared else ""
 
 
 def _distinguishes(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Say whether rows differ in it.
+    """Return whether a column distinguishes rows.
 
-    The version of the code is each family's own: it tells rows of one policy apart.
+    Each family has its own version of the code, which distinguishes only rows of the same policy.
     """
     if name != "code":
         return len({row[name] for row in rows}) > 1
@@ -44,14 +44,14 @@ def _distinguishes(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return every run with all that is known: what names it, its figures, and how it ended."""
+    """Return all data of every run: its key, its figures, and its error."""
     apart = {*_FIRST, *_LAST, "id"}
     figures = distinct(name for row in rows for name in row if name not in apart)
     return [{name: row.get(name) for name in (*_FIRST, *figures, *_LAST)} for row in rows]
 
 
 def records_table(rows: Sequence[Row]) -> Table:
-    """Return the records as a table, parameters in JSON."""
+    """Return the records as a table, with parameters in JSON."""
     all_records = records(rows)
     columns = tuple(all_records[0]) if all_records else (*_FIRST, *_LAST)
     cells = [
@@ -62,10 +62,10 @@ def records_table(rows: Sequence[Row]) -> Table:
 
 
 def runs_table(rows: Sequence[Row], of: str = "mapped") -> Table:
-    """Return a row a run with the four measures in percent, and bytes, or with its error.
+    """Return a table with a row per run: the four measures in percent and bytes, or its error.
 
-    The measures are of the mapped or resident bytes. With the largest free block the table has the
-    minimum, mean and final size instead.
+    The measures apply to the mapped or resident bytes. For the largest free block, the table has
+    its minimum, mean and final size instead.
     """
     held = bytes_of_fragmentation(of)
     apart = varying(rows, _SETTING)
@@ -101,13 +101,13 @@ def _largest_free() -> dict[str, Measure]:
 
 
 def failures_table(rows: Sequence[Row]) -> Table:
-    """Return a row a run with why it failed."""
+    """Return a table of the failed runs with their errors."""
     columns = ("trace", "policy", "error", "finished", "host")
     return Table("Failed runs", columns, [[row[name] for name in columns] for row in rows])
 
 
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the provenance that all rows share."""
+    """Return notes on the provenance that all rows share, and on runs that a refusal ended."""
     shared = provenance(rows, _SETTING)
     stopped = [
         f"A refused request ended the run of {row['trace']} under {row['policy']} at event "

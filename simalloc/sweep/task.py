@@ -1,4 +1,4 @@
-"""A run of a sweep: its task, its key and its outcome."""
+"""Runs of a sweep: their tasks, keys and outcomes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Key(NamedTuple):
-    """Everything that decides the outcome of a run. Two runs with equal keys are the same run.
+    """All properties that determine the outcome of a run. Runs with equal keys are the same run.
 
-    `trace_sha256` covers the events, and the optional columns on which the policy depends.
+    `trace_sha256` covers the events and the optional columns on which the policy depends.
     """
 
     trace_sha256: str
@@ -37,23 +37,23 @@ class Key(NamedTuple):
 
 
 def key_of(row: Mapping[str, Any]) -> Key:
-    """Return the key of the run that a row is of."""
+    """Return the key of the run in a row."""
     return Key(*(row[name] for name in Key._fields))
 
 
 @dataclass(frozen=True)
 class Task:
-    """A run that a plan asks for."""
+    """A planned run."""
 
     source: Source
     policy: Policy
     options: RunOptions
-    """Options of the run, with the policy's defaults."""
+    """Options of the run, including defaults of the policy."""
     timeline: bool = False
 
     @cached_property
     def key(self) -> Key:
-        """The run's name, under the code that is installed here."""
+        """Key of the run, with the installed version of the code."""
         return Key(
             self.source.identity.digest(self.columns),
             spell_exactly(self.policy),
@@ -64,9 +64,9 @@ class Task:
 
     @property
     def columns(self) -> Collection[str]:
-        """The optional columns that can affect the outcome; policies in Python can use any.
+        """Optional columns that can affect the outcome. A policy in Python can use any column.
 
-        Resident bytes depend on the bytes that the program has not written.
+        Resident bytes also depend on the column of bytes that the program has not written.
         """
         if isinstance(self.policy, PolicyFromCode):
             return self.source.identity.columns
@@ -74,7 +74,7 @@ class Task:
 
     @property
     def figures(self) -> list[str]:
-        """The columns that the row of this run has, and that rows of other sweeps may lack."""
+        """Columns that the row of this run has, and that rows of other sweeps may lack."""
         description, options = self.policy.description, self.options
         has_pages = options.resident and description.runner != "offline"
         asked = {"resident": has_pages, "largest-free": options.largest_free}
@@ -84,16 +84,16 @@ class Task:
     def needs_process(self) -> bool:
         """True if the run needs a process, because its policy is in Python and holds the GIL.
 
-        A policy that is not defined in a file cannot be made in another process.
+        False for a policy that is not defined in a file, because no other process can create it.
         """
         return isinstance(self.policy, PolicyFromCode) and self.policy.description.code.portable
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run: a row of plain values, and the timeline if requested.
+    """Outcome of a run: a row of plain values, and the timeline if requested.
 
-    The row holds the fields of `Key`, `events_sha256` (of the trace without optional columns),
+    The row contains the fields of `Key`, `events_sha256` (of the trace without optional columns),
     `stopped` (whether a refused request ended the run), `trace` (its name), `program` and, for a
     generated trace, `seed`, `parameters` (all of the policy's, by name), `finished` (UTC), `host`,
     `error` (None or the reason of the failure) and, unless the run failed, every figure of
@@ -113,20 +113,20 @@ class Outcome:
 def carry_out(
     task: Task, trace: EventSource, progress: Callable[[int], None] | None = None
 ) -> Outcome:
-    """Replay a trace as a task says; whatever goes wrong is an outcome, too."""
+    """Replay a trace for a task. An error becomes the outcome of the run."""
     try:
         run = simulate(trace, task.policy, task.options, progress=progress)
     except Exception as error:  # noqa: BLE001 - one run's failure must not stop the others
         return failure(task, error)
     names = {"trace": task.source.name, "policy": task.key.policy}
     figures = {name: value for name, value in _figures(run).items() if value is not None}
-    figures["stopped"] = not figures.pop("finished")  # in a row, that is when the run was done
+    figures["stopped"] = not figures.pop("finished")  # in a row, `finished` is the time of the run
     row = _identity(task) | figures | names | {"error": None}
     return Outcome(task.key, row, run.timeline if task.timeline else None)
 
 
 def _figures(run: Run) -> dict[str, Any]:
-    """Return the figures of a run, with the fragmentation of its resident bytes if measured."""
+    """Return the figures of a run, including the fragmentation of resident bytes if measured."""
     if run.resident is None:
         return flat_record(run)
     resident = flat_record(run, "resident")
@@ -141,7 +141,7 @@ def failure(task: Task, error: BaseException) -> Outcome:
 
 
 def words_of(error: BaseException) -> str:
-    """Return the message of an error, behind its kind if that is not simalloc's own."""
+    """Return the message of an error, after its type unless it is an error of simalloc."""
     kind = "" if isinstance(error, SimallocError) else f"{type(error).__name__}: "
     return f"{kind}{error}"
 

@@ -1,4 +1,4 @@
-"""The work of a cluster's worker: to fetch a trace once, and to replay it as requested."""
+"""Work of a worker of a cluster: fetching a trace once, and replaying it for several tasks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class TraceCache:
-    """The traces that a process has fetched, by content; the one used longest ago goes first.
+    """Least-recently-used cache of the traces that a process has fetched, by content.
 
-    They take up to `budget` bytes, but the latest is kept whatever it takes. A file whose trace
-    would take more than `largest` bytes is streamed, if that is given.
+    The traces take at most `budget` bytes, but the latest trace is always kept. If `largest` is
+    given, a file whose trace would take more than `largest` bytes is streamed.
     """
 
     def __init__(self, budget: int, largest: int | None = None) -> None:
@@ -32,12 +32,12 @@ class TraceCache:
         self._fetching: defaultdict[str, Lock] = defaultdict(Lock)
 
     def get(self, source: Source, packed: bytes | None) -> EventSource:
-        """Return a trace, from memory or from its source, or else from the bytes of its file."""
+        """Return a trace from memory or, if not there, from `packed` or its source."""
         if self._largest is not None and source.memory > self._largest:
             source = source.streamed()
         with self._lock:
             fetching = self._fetching[source.sha256]
-        with fetching:  # of several threads that want a trace, one fetches it
+        with fetching:  # only one of several threads fetches a trace
             trace = self._kept(source)
             if trace is None:
                 trace = source.load() if packed is None else source.unpack(packed)
@@ -64,7 +64,7 @@ class TraceCache:
 _SHARE: Final = memory_bytes() // 4
 
 CACHE: Final = TraceCache(_SHARE, largest=_SHARE)
-"""Keeps traces up to a quarter of the machine's memory, and streams a file that would fill more."""
+"""Cache of a quarter of the machine's memory. Files of larger traces are streamed."""
 
 
 def carry_out_batch(
@@ -77,9 +77,10 @@ def carry_out_batch(
 ) -> list[Outcome] | None:
     """Replay one trace for several tasks.
 
-    `code` is the version that the results must have. The trace comes from its path or, if `packed`
-    is given, from the bytes of its file. The result None means that the path is invalid on this
-    machine and the bytes are needed. `cache` keeps the trace; by default the cache of this process.
+    `code` is the version that the results must have. The trace is read from its path or, if
+    `packed` is given, from the bytes of its file. Returns None if the path is invalid on this
+    machine and the bytes are needed. `cache` keeps the trace; the default is the cache of this
+    process.
     """
     if code_version() != code:
         raise SimallocError(
