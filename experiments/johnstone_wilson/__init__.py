@@ -1,1 +1,1 @@
-"""Johnstone & Wilson 1998, "The Memory Fragmentation Problem: Solved?", measured again."""
+"""Replication of Johnstone & Wilson 1998, "The Memory Fragmentation Problem: Solved?"."""

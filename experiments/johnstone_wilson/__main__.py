@@ -22,8 +22,9 @@ from simalloc.cli.progress import progress
 def command(out: Path) -> None:
     """Reproduce the tables and the figure of Johnstone and Wilson 1998 on the shipped traces.
 
-    The findings and tables 3 and 4, published figures beside measured ones, go to stdout. The
-    folder receives all tables as Markdown and CSV, and a page that explains the differences.
+    Standard output receives the findings and tables 3 and 4, with published beside measured
+    figures. The folder receives all tables as Markdown and CSV, and a page that explains the
+    differences.
     """
     out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)

@@ -1,4 +1,4 @@
-"""Traces changed in one respect, to find the causes of a figure of the paper."""
+"""Alterations of a trace in one respect, which isolate the cause of one of the paper's figures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from simalloc.trace import Op, Trace
 
 STDIO_BUFFER: Final = 8192
-"""Bytes of a stdio buffer in the C libraries of the 1990s."""
+"""Size of a stdio buffer in the C libraries of the 1990s, in bytes."""
 
 
 @dataclass(frozen=True)
 class Objects:
-    """Objects of these sizes are allocated before anything else and never freed."""
+    """Alteration that allocates objects of these sizes first and never frees them."""
 
     sizes: tuple[int, ...]
 
     def __call__(self, trace: Trace) -> Trace:
-        """Return the trace with the objects in front."""
+        """Return the trace with allocations of the objects before its first event."""
         first = np.full(len(self.sizes), Op.MALLOC, np.uint8)
         keys = -1 - np.arange(len(self.sizes))
         return _made_of(
@@ -34,17 +34,17 @@ class Objects:
 
 @dataclass(frozen=True)
 class NewestFirst:
-    """Every run of frees of rising objects, such as an obstack's, is freed in the reverse order."""
+    """Alteration that reverses each run of frees of rising objects, such as an obstack's frees."""
 
     def __call__(self, trace: Trace) -> Trace:
-        """Return the trace with the runs reversed."""
+        """Return the trace with each run of frees reversed."""
         order = _runs_reversed(trace.op == Op.FREE, trace.object)
         return _made_of(trace, trace.op, trace.object[order], trace.size)
 
 
 @dataclass(frozen=True)
 class Without:
-    """Objects that ever request more than `size` bytes are left out."""
+    """Alteration that removes every object that ever requests more than `size` bytes."""
 
     size: int
 

@@ -1,4 +1,4 @@
-"""A published table beside the same table measured."""
+"""A published table beside the measured table."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from simalloc.report.table import Value
 
 
 def average(values: Sequence[float]) -> float:
-    """Return the arithmetic mean, which is what the paper prints."""
+    """Return the arithmetic mean, the average that the paper prints."""
     return float(np.mean(values))
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample, which is what the paper prints."""
+    """Return the sample standard deviation, the deviation that the paper prints."""
     return float(np.std(values, ddof=1))
 
 
@@ -33,9 +33,9 @@ SUMMARIES: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """`measured[row][column]` beside the cells of a published table; cells may be missing.
+    """Cells of a published table beside `measured[row][column]`, which may lack cells.
 
-    `unit` says what the figures are in, `variant` how they were measured.
+    `unit` names the unit of the figures, `variant` the way in which they were measured.
     """
 
     published: PublishedTable
@@ -45,13 +45,13 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """The table's number, page and caption, unit and variant."""
+        """Title with the table's number, page and caption, the unit and the variant."""
         published = self.published
         caption = f"Table {published.number} (page {published.page}). {published.caption}"
         return "; ".join(part for part in (caption, self.unit, self.variant) if part)
 
     def pairs(self) -> list[tuple[str, str, float, float]]:
-        """Return (row, column, published, measured) for every cell that has both."""
+        """Return (row, column, published, measured) for every published cell that was measured."""
         return [
             (row, column, cell.value, self.measured[row][column])
             for row in self.published.rows
@@ -62,9 +62,9 @@ class Comparison:
     def table(self) -> Table:
         """Return the table in the paper's form, with three lines per row.
 
-        Summaries below a column are shown as printed, and then over the measured cells, on both
-        lines, if there are two or more. If the rows are programs, summaries over the genuine traces
-        alone follow.
+        A summary below a column is shown as printed. If a column has two or more measured cells,
+        both lines also show the summary of these cells. If the rows are programs, summaries of only
+        the genuine traces follow.
         """
         columns = [name for name in self.published.columns if name not in SUMMARIES]
         rows = [line for row in self.published.rows for line in self._row(row, columns)]
@@ -74,7 +74,7 @@ class Comparison:
         return Table(self.title, ("", *map(heading, columns)), rows, self.published.mended)
 
     def short(self) -> Table:
-        """Return a line a row, each cell `published/here`, for the programs that have a trace."""
+        """Return one line per row, with cells `published/here`, for the programs with a trace."""
         columns = [name for name in self.published.columns if name in AVAILABLE]
         rows = [
             (heading(row), *(self._both(row, column) for column in columns))
@@ -92,7 +92,7 @@ class Comparison:
         return f"{published}/{self.measured[row][column]:,.{decimals}f}"
 
     def data(self) -> Table:
-        """Return a row a cell that has both figures, for CSV, with the kind of its trace."""
+        """Return one row for each cell with both figures, for CSV, with the kind of its trace."""
         rows = [(*pair, pair[3] - pair[2], _kind(pair[:2])) for pair in self.pairs()]
         columns = ("row", "column", "published", "here", "difference", "trace")
         return Table(self.title, columns, rows)
@@ -125,7 +125,7 @@ class Comparison:
         return not set(self.published.rows).isdisjoint(AVAILABLE)
 
     def _groups(self, summary: str) -> list[tuple[str, Collection[str]]]:
-        """Return the rows that a summary is taken over, each time with a name."""
+        """Return the groups of rows that a summary covers, each with a name."""
         measured = [row for row in self.published.rows if row in self.measured]
         if not self._has_rows_of_programs:
             return [(summary, measured)]
@@ -139,7 +139,7 @@ class Comparison:
     def _summed(
         self, summary: str, column: str, rows: Collection[str]
     ) -> tuple[float | None, float | None]:
-        """Return a summary of the printed and of the measured values, over the same cells."""
+        """Return the summaries of the printed and of the measured values over the same cells."""
         cells = [(p, m) for row, name, p, m in self.pairs() if name == column and row in rows]
         if len(cells) < 2:
             return None, None
@@ -148,5 +148,5 @@ class Comparison:
 
 
 def _kind(names: Collection[str]) -> str:
-    """Say whether the trace among a row's and a column's names is genuine."""
+    """Return whether the trace named by a row or a column is genuine or reconstructed."""
     return "reconstructed" if set(names) & set(RECONSTRUCTED) else "genuine"

@@ -1,4 +1,4 @@
-"""Do the paper's figures agree with one another? Recomputes what its cells allow."""
+"""Checks whether the paper's figures agree with one another, recomputed from its cells."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from experiments.published import Printed
 
 @dataclass(frozen=True)
 class Check:
-    """A printed figure beside the same computed from printed cells.
+    """A printed figure beside the figure computed from printed cells.
 
-    `slack` is how far the two may lie apart through rounding alone.
+    `slack` is the maximum difference that rounding alone can cause.
     """
 
     where: str
@@ -37,7 +37,7 @@ class Check:
 
 
 def averages() -> list[Check]:
-    """Return a check of every printed average, taken as an arithmetic mean."""
+    """Return a check of every printed average as an arithmetic mean."""
     return [
         Check(
             where,
@@ -52,8 +52,8 @@ def averages() -> list[Check]:
 def deviations(*, sample: bool = True) -> list[Check]:
     """Return a check of every printed standard deviation, of a sample or of the population.
 
-    Rounding moves a deviation by no more than the deviation of the rounding errors, which is at
-    most their root mean square over the same divisor.
+    Rounding changes a deviation by at most the deviation of the rounding errors. That is at most
+    the square root of their sum of squares over the same divisor.
     """
     checks = []
     for where, printed, cells in _summaries(DEVIATION):
@@ -65,7 +65,7 @@ def deviations(*, sample: bool = True) -> list[Check]:
 
 
 def prose() -> list[Check]:
-    """Return a check of each figure of the prose that a table also gives."""
+    """Return a check of each figure that both the prose and a table print."""
     text, measures = catalogue()["text"], catalogue()["figure"]["1"]["measures"]
     without_lrusim = [
         cell.value for name, cell in table(3).row("simple-seg-2n").items() if name != "lrusim"
@@ -92,9 +92,9 @@ def prose() -> list[Check]:
 def impossible_pairs() -> list[tuple[str, str, Printed, Printed]]:
     """Return the cells of table 3 that are below table 4's, as (policy, program, #3, #4).
 
-    Both divide the same peak heap, #3 by the live bytes at that point and #4 by the peak live
-    bytes, so #3 cannot be smaller. It cannot round to less than #4 either, as the same number of
-    places is printed.
+    Both measures divide the same peak heap: #3 by the live bytes at that point and #4 by the peak
+    live bytes. Therefore #3 cannot be smaller than #4. Rounding cannot make it smaller either,
+    because both are printed with the same number of decimals.
     """
     return [
         (policy, program, third, fourth)
@@ -106,7 +106,7 @@ def impossible_pairs() -> list[tuple[str, str, Printed, Printed]]:
 
 
 def _summaries(kind: str) -> Iterator[tuple[str, Printed, list[Printed]]]:
-    """Yield (where, printed summary, the cells it sums up) for the tables that print one."""
+    """Yield (name, printed summary, summarised cells) for each summary that a table prints."""
     for number in (1, 3, 4, 5, 6, 7):
         published = table(number)
         for column, printed in published.cells.get(kind, {}).items():

@@ -1,4 +1,4 @@
-"""Evidence in the printed figures alone: their consistency, and the growth unit of the heaps."""
+"""Evidence from the printed figures alone: their consistency, and the growth unit of the heaps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simalloc.report.table import Value
 
 
 def consistency_table() -> Table:
-    """Return the number of printed summaries that agree with the cells that they sum up."""
+    """Return the number of printed summaries that agree with the cells that they summarise."""
     kinds: dict[str, Sequence[Check]] = {
         "averages, as arithmetic means": consistency.averages(),
         "deviations, as those of a sample": consistency.deviations(),
@@ -79,7 +79,7 @@ def grids_table() -> Table:
 
 
 def truths_table() -> Table:
-    """Return the percentages explained by steps of `PRINTED` bytes for each true unit."""
+    """Return, for each true growth unit, the percentages that steps of `PRINTED` bytes explain."""
     found = sum(column_fit(program, ROWS_4K, PRINTED).hits for program in programs())
     rows: list[tuple[Value, ...]] = []
     for truth in TRUTHS:
@@ -99,7 +99,7 @@ def truths_table() -> Table:
 
 
 def rows_table() -> Table:
-    """Return the other rows of table 4 on a growth unit, with pinned live bytes."""
+    """Return the cells of other rows that each growth unit explains, with pinned live bytes."""
     grids = (256, 512, 1024, 4096)
     rows: list[tuple[Value, ...]] = []
     for policy in (*ROWS_8K, *ROWS_OTHER):
@@ -117,7 +117,7 @@ def rows_table() -> Table:
 
 
 def live_table(described: Described) -> Table:
-    """Return the peak live bytes that the 4K rows pin, beside the peaks of the traces here."""
+    """Return the peak live bytes that the 4K rows pin, beside the peaks of our traces."""
     rows: list[tuple[Value, ...]] = []
     for program in programs():
         live = pinned_live(program)

@@ -1,4 +1,4 @@
-"""Everything that the experiment shows, by name, from what has been measured."""
+"""All tables and figures of the experiment, by name, made from the measurements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
-    """Return every table by the stem of its file's name, in the order in which they are shown."""
+    """Return every table by the stem of its file name, in the order of presentation."""
     runs, described = results.runs, results.described
     shown = {
         f"table-{one.published.number}": Exhibit.compared(one)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 JOB: Final = Job("gcc", "simple-seg-2n")
-"""The same in both growth variants."""
+"""Simulation that the figure shows; both growth variants have the same policy in this row."""
 
 _STYLE: Final[Any] = {"font.family": "serif", "font.size": 9, "axes.linewidth": 0.6}
 
@@ -52,8 +52,8 @@ def _measure(name: str, text: str, measured: float) -> tuple[Value, ...]:
 
 def draw(run: Run, trace: Trace, stream: BinaryIO) -> None:
     """Draw the heap and the live bytes over time, with the paper's points 1 to 4, as a PNG."""
-    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed for pictures
-    from matplotlib.figure import Figure  # noqa: PLC0415 - the same
+    import matplotlib as mpl  # noqa: PLC0415 - slow import, only for pictures
+    from matplotlib.figure import Figure  # noqa: PLC0415 - slow import, only for pictures
 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(6.4, 4.2), dpi=150)
@@ -73,12 +73,12 @@ def _lines(axes: Axes, run: Run, trace: Trace) -> None:
     line = run.timeline
     time = np.repeat(_megabytes(run, trace), 2)
     for low, high in ((line.heap_low, line.heap_high), (line.live_low, line.live_high)):
-        # Both extremes of every interval, so that no spike is lost.
+        # Plot both extremes of every interval so that no spike is lost.
         axes.plot(time, np.stack((low, high), axis=1).ravel() / 1024, color="black", linewidth=0.7)
 
 
 def _points(axes: Axes, run: Run, trace: Trace) -> None:
-    """Mark 1 and 2, heap and live when most is live, and 3 and 4, heap and live at the peak."""
+    """Mark heap and live bytes at the peak of live bytes (1, 2) and at the peak heap (3, 4)."""
     time = _megabytes(run, trace)
     most_live = float(time[np.argmax(run.timeline.live_high)])
     peak_heap = float(time[np.argmax(run.timeline.heap_high)])

@@ -1,4 +1,4 @@
-"""Single facts for the page of plain words: each a number worked out from the run."""
+"""Single facts for the explanatory page, each a number computed from the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 PERL_REQUEST: Final = 2973
-"""The event of Perl's largest request."""
+"""Event of Perl's largest request."""
 
 JOBS: Final = tuple(Job("perl", AS_PRINTED.policies[row], upto=PERL_REQUEST + 1) for row in ROWS_4K)
 
@@ -37,20 +37,20 @@ _GHOSTSCRIPT_ROWS: Final = ("first-fit-lifo", "next-fit-lifo", "next-fit-fifo", 
 
 @dataclass(frozen=True)
 class Closeness:
-    """Differences of the measured cells of one table from print, over the genuine traces."""
+    """Absolute differences of measured from printed cells of one table, over the genuine traces."""
 
     number: int
     variant: Variant
     distances: Sequence[float]
-    """Points of percent, without signs."""
+    """Absolute differences in percentage points."""
 
     def within(self, points: float) -> int:
-        """Return the number of cells within `points` points."""
+        """Return the number of cells that differ by at most `points` percentage points."""
         return sum(distance <= points for distance in self.distances)
 
 
 def closeness(runs: Runs) -> list[Closeness]:
-    """Return the distances of tables 3 and 4 in both variants."""
+    """Return the differences of tables 3 and 4 in both variants."""
     return [
         Closeness(
             number,
@@ -67,7 +67,7 @@ def closeness(runs: Runs) -> list[Closeness]:
 
 
 def closeness_table(runs: Runs) -> Table:
-    """Return a row a table and variant."""
+    """Return one row per table and variant."""
     rows: list[tuple[Value, ...]] = [
         (
             f"table {one.number}, {one.variant.key}",
@@ -84,7 +84,7 @@ def closeness_table(runs: Runs) -> Table:
 
 
 def statistics_gaps(described: Described, names: Sequence[str]) -> dict[int, float]:
-    """Return, by table, the widest difference from print in the rows of some programs."""
+    """Return, by table, the largest difference from print in the rows of the named programs."""
     return {
         one.published.number: max(
             abs(measured - printed) for row, _, printed, measured in one.pairs() if row in names
@@ -102,7 +102,7 @@ class Request:
 
 
 def widest_choice(choice: Choice, runs: Runs) -> float:
-    """Return the most by which a parameter's values move measure #3 or #4 of any program."""
+    """Return the largest spread of measure #3 or #4 over a parameter's values on any program."""
     spreads = []
     for program in AVAILABLE:
         for number in NUMBERS:
@@ -112,7 +112,7 @@ def widest_choice(choice: Choice, runs: Runs) -> float:
 
 
 def early_request(results: Results) -> Request:
-    """Return the request of Espresso after which binary buddy's heap has its peak."""
+    """Return Espresso's request that brings binary buddy's heap to its peak."""
     trace = results.traces["espresso"]
     live = trace.replayed.live
     run = results.runs[Job("espresso", AS_PRINTED.policies["binary-buddy"])]
@@ -121,7 +121,7 @@ def early_request(results: Results) -> Request:
 
 
 def large_sizes(trace: Trace, above: int) -> dict[int, int]:
-    """Return the sizes of more than `above` bytes, each with its number of requests."""
+    """Return the requested sizes above `above` bytes, each with its number of requests."""
     sizes, counts = np.unique(trace.size[trace.size > above], return_counts=True)
     return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
@@ -136,7 +136,7 @@ def perl_at_request(results: Results) -> dict[str, tuple[float, float]]:
 
 
 def lacking_16k(described: Described) -> dict[str, tuple[int, int]]:
-    """Return (printed, here) of table 2's class 16K where our traces have fewer objects."""
+    """Return (printed, here) of class 16K of table 2, for traces with fewer objects than print."""
     second = next(one for one in comparisons(described) if one.published.number == 2)
     return {
         row: (round(printed), round(measured))
@@ -167,7 +167,7 @@ def equal_waits(described: Described) -> tuple[int, int]:
 
 
 def scaled_excess(row: str, results: Results) -> float:
-    """Return Ghostscript's measure #4 in percent, scaled to the bytes the paper's run allocated."""
+    """Return Ghostscript's measure #4 in percent, scaled to the paper's allocated bytes."""
     allocated = results.described["ghostscript"].counts.bytes / 1024
     printed = table(1).cells["ghostscript"]["Kbytes alloc'd"].value
     return (
@@ -176,7 +176,7 @@ def scaled_excess(row: str, results: Results) -> float:
 
 
 def excess_table(results: Results) -> Table:
-    """Return the excess of Ghostscript's heaps over its live bytes as it goes on allocating."""
+    """Return the excess of Ghostscript's heaps over its live bytes as the run progresses."""
     trace = results.traces["ghostscript"]
     rows: list[tuple[Value, ...]] = []
     for row in _GHOSTSCRIPT_ROWS:
@@ -199,7 +199,7 @@ def excess_table(results: Results) -> Table:
 
 
 def _excess(trace: Trace, run: Run) -> list[float]:
-    """Return measure #4 of the run so far, in percent, at each of `_SHARES` of the bytes."""
+    """Return measure #4 of the run so far, in percent, at each share in `_SHARES` of the bytes."""
     allocated, line = np.cumsum(trace.size), run.timeline
     found = []
     for share in _SHARES:

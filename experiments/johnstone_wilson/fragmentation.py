@@ -1,4 +1,4 @@
-"""Tables 3 and 4: fragmentation of sixteen policies, and which growth unit they speak for."""
+"""Tables 3 and 4: fragmentation of sixteen policies, and the growth unit that fits the figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simalloc.report.table import Value
 Runs = Mapping[Job, Run]
 
 NUMBERS: Final = (3, 4)
-"""The tables of fragmentation; each prints the measure of its own number."""
+"""Numbers of the fragmentation tables; table 3 prints measure #3 and table 4 measure #4."""
 
 JOBS: Final = tuple(
     Job(program, policy)
@@ -36,7 +36,7 @@ JOBS: Final = tuple(
 
 
 def comparison(number: int, variant: Variant, runs: Runs) -> Comparison:
-    """Return table 3 or 4 beside what the variant's policies give."""
+    """Return table 3 or 4 beside the measurements of the variant's policies."""
     published = table(number)
     measured = {
         row: {
@@ -49,11 +49,11 @@ def comparison(number: int, variant: Variant, runs: Runs) -> Comparison:
 
 
 def summaries(number: int, summary: str, runs: Runs) -> Table:
-    """Return each policy's average, or deviation, over the programs.
+    """Return each policy's average or deviation over the programs.
 
-    First as printed, over all eight. Then over the genuine traces, recomputed from the printed
-    cells and measured, a column a variant, so that like stands beside like; then the same with the
-    reconstructed traces.
+    The first column is as printed, over all eight programs. The next columns are over the genuine
+    traces: one recomputed from the printed cells and one measured per variant, so that all cover
+    the same programs. The last columns repeat these with the reconstructed traces included.
     """
     published, function = table(number), SUMMARIES[summary]
     sources: list[Mapping[str, Mapping[str, float]]] = [
@@ -79,9 +79,9 @@ def summaries(number: int, summary: str, runs: Runs) -> Table:
 
 
 def growth_fit(runs: Runs) -> Table:
-    """Return the differences of each growth variant from print in the 4K rows, by program.
+    """Return each growth variant's median difference from print in the 4K rows, by program.
 
-    Points of percent: the median of the differences without their signs.
+    The differences are absolute, in percentage points.
     """
     rows: list[tuple[Value, ...]] = []
     for program in AVAILABLE:

@@ -1,8 +1,9 @@
-"""The 4K rows of table 4 counted in growth steps, which are the same size for every program.
+"""The 4K rows of table 4, counted in growth steps, which have the same size for every program.
 
-A percentage of table 4 holds two things: the steps by which a heap exceeds the fewest that hold
-the peak live bytes, which is the policy's doing, and the bytes from that peak to the next step,
-which is chance. Counted in steps, the paper's traces and ours can be compared without the second.
+A percentage of table 4 has two parts. The first is the number of steps by which a heap exceeds the
+minimum that holds the peak live bytes; the policy causes this part. The second is the distance from
+that peak to the next step, which is chance. A count of steps excludes the second part, so the
+paper's traces and ours can be compared.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from simalloc.report.table import Value
 
 
 def printed_steps(program: str, policy: str) -> int:
-    """Return the steps above the fewest possible, from the printed percentage.
+    """Return the steps above the minimum, computed from the printed percentage.
 
-    The heap is the whole number of steps nearest to it, over the live bytes that the 4K rows pin.
+    The heap is the number of steps nearest to the printed percentage of the live bytes that the 4K
+    rows pin.
     """
     live = float(pinned_live(program).mean())
     heap = live * (1 + table(4).cells[policy][program].value / 100)
@@ -30,13 +32,13 @@ def printed_steps(program: str, policy: str) -> int:
 
 
 def measured_steps(program: str, policy: str, runs: Runs) -> int:
-    """Return the steps above the fewest possible in the run with growth as printed."""
+    """Return the steps above the minimum in the run with growth as printed."""
     run = runs[Job(program, AS_PRINTED.policies[policy])]
     return round(run.peak_heap_bytes / PRINTED) - ceil(run.max_live_bytes / PRINTED)
 
 
 def steps_table(runs: Runs) -> Table:
-    """Return two lines a policy, printed and here, a column a program."""
+    """Return two lines per policy, printed and here, with one column per program."""
     rows: list[tuple[Value, ...]] = []
     for policy in ROWS_4K:
         printed = [printed_steps(program, policy) for program in AVAILABLE]

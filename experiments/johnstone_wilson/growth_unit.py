@@ -1,11 +1,11 @@
 """The growth unit of the paper's heaps, derived from the printed figures alone.
 
-Table 4 prints peak heap / peak live - 1. A heap that grows by a fixed unit is a whole multiple of
-that unit, so a printed percentage restricts the peak live bytes of its column: some multiple of the
-unit, divided by them, must round to the printed value. Table 1 gives the peak live bytes to half a
-kilobyte; within that they are the only free parameter of a column. For each unit ("grid") we count
-how many distinct percentages of a column one choice of live bytes explains, and compare with the
-number that a finer grid gives by chance.
+Table 4 prints peak heap / peak live - 1. A heap that grows by a fixed unit is a multiple of that
+unit. A printed percentage therefore restricts the peak live bytes of its column: some multiple of
+the unit, divided by them, must round to the printed value. Table 1 prints the peak live bytes to
+half a kilobyte; within that range they are the only free parameter of a column. For each unit
+("grid") we count the distinct percentages of a column that one choice of live bytes explains. We
+compare this count with the count that a finer grid yields by chance.
 
 All byte figures are the program's, after division by 16: 4 KiB of the simulated heap are 256 bytes
 here, 64 KiB are 4096.
@@ -25,16 +25,16 @@ from experiments.published import Printed
 
 SCALE: Final = 16
 DESCRIBED: Final = 4096 // SCALE
-"""The growth unit of the text, in the program's bytes."""
+"""Growth unit that the paper's text states, in the program's bytes."""
 
 PRINTED: Final = 4096
-"""The growth unit that the 4K rows of table 4 come out with, in the program's bytes."""
+"""Growth unit that fits the 4K rows of table 4, in the program's bytes."""
 
 GRIDS: Final = (256, 384, 512, 1024, 2048, 4096, 8192, 16384)
 
 ROWS_8K: Final = ("best-fit-ao-8k", "first-fit-ao-8k")
 TRUTHS: Final = (256, 512, 1024, 2048)
-"""True units to test `PRINTED` against, finer than it."""
+"""True units, smaller than `PRINTED`, against which `PRINTED` is tested."""
 
 SEQUENTIAL: Final = tuple(
     f"{fit}-fit-{order}" for fit in ("best", "first", "next") for order in ("ao", "lifo", "fifo")
@@ -47,8 +47,9 @@ ROWS_OTHER: Final = ("binary-buddy", "double-buddy", "simple-seg-2n", "simple-se
 class ColumnFit:
     """Number of distinct percentages of one program's column that a grid explains.
 
-    `live` holds every number of peak live bytes (int64) that explains the maximum of them, `missed`
-    the percentages that the first of these leaves unexplained.
+    `live` contains every number of peak live bytes (int64) that explains the maximum number of
+    percentages. `missed` contains the percentages that the first of these numbers leaves
+    unexplained.
     """
 
     program: str
@@ -61,10 +62,10 @@ class ColumnFit:
 
 @dataclass(frozen=True)
 class Chance:
-    """Distinct percentages explained, over all columns, for a given true unit.
+    """Number of distinct percentages explained by chance, over all columns, for a given true unit.
 
-    `mean` and `most` are over `draws` imitations of the table; `as_many` imitations explain at
-    least the printed table's number.
+    `mean` and `most` are over `draws` imitations of the table. `as_many` is the number of
+    imitations that explain at least the printed table's number.
     """
 
     draws: int
@@ -77,8 +78,8 @@ class Chance:
 class RowFit:
     """Number of cells of one row that a grid explains, with pinned live bytes.
 
-    Only significant cells are counted, which a heap of any size would explain less often than not.
-    `expected` is the number that it would explain.
+    Only significant cells are counted: a heap of arbitrary size would match each with a probability
+    of less than one half. `expected` is the number of cells that such a heap would match.
     """
 
     policy: str
@@ -89,7 +90,7 @@ class RowFit:
 
 
 def live_candidates(program: str) -> NDArray[np.int64]:
-    """Return every whole number of peak live bytes that table 1 prints as it does (int64)."""
+    """Return all numbers of peak live bytes (int64) that round to the figure of table 1."""
     kilobytes = table(1).cells[program]["max Kbytes"]
     low = (kilobytes.value - kilobytes.half_unit) * 1024
     high = (kilobytes.value + kilobytes.half_unit) * 1024
@@ -99,7 +100,7 @@ def live_candidates(program: str) -> NDArray[np.int64]:
 def on_grid(
     live: NDArray[np.int64], percent: NDArray[np.float64], half_unit: NDArray[np.float64], grid: int
 ) -> NDArray[np.bool_]:
-    """Tell whether a multiple of `grid` over `live` prints as `percent`, plus or minus `half_unit`.
+    """Return whether a multiple of `grid` over `live` prints as `percent` ± `half_unit`.
 
     Arguments broadcast.
     """
@@ -109,7 +110,7 @@ def on_grid(
 
 
 def column_fit(program: str, policies: Sequence[str], grid: int) -> ColumnFit:
-    """Find the live bytes that put most of a column's distinct percentages on the grid."""
+    """Find the live bytes for which the grid explains most of a column's distinct percentages."""
     values = _distinct(program, policies)
     live = live_candidates(program)
     met = _met(live, values, grid)
@@ -127,11 +128,11 @@ def chance(
     draws: int = 1000,
     seed: int = 1998,
 ) -> Chance:
-    """Count what `grid` explains of tables whose heaps are multiples of `truth` only.
+    """Count the percentages that `grid` explains in tables with heaps of multiples of `truth`.
 
-    Each draw moves the heap behind every distinct percentage up by 0, 1, 2 ... units, up to one
-    step of the grid, all equally likely, prints it with as many places as the paper does, and
-    then seeks the best live bytes as `column_fit` does.
+    Each draw moves the heap behind every distinct percentage up by 0, 1, 2 ... units, at most one
+    step of the grid, all equally likely. It then prints the heap with the paper's number of
+    decimals and searches for the best live bytes like `column_fit`.
     """
     generator = np.random.default_rng(seed)
     steps = -(-grid // truth)
@@ -151,7 +152,7 @@ def chance(
 
 
 def pinned_live(program: str) -> NDArray[np.int64]:
-    """Return the peak live bytes (int64) that put most of the 4K rows on multiples of 4096."""
+    """Return the peak live bytes (int64) for which most of the 4K rows are multiples of 4096."""
     return column_fit(program, ROWS_4K, PRINTED).live
 
 
@@ -175,7 +176,7 @@ def _distinct(program: str, policies: Sequence[str]) -> tuple[Printed, ...]:
 
 
 def _met(live: NDArray[np.int64], values: Sequence[Printed], grid: int) -> NDArray[np.bool_]:
-    """Tell for each value and each live size whether a multiple of the grid explains it."""
+    """Return whether a multiple of the grid explains a value, by value and live size."""
     percent = np.array([[value.value] for value in values])
     half_unit = np.array([[value.half_unit] for value in values])
     return on_grid(live, percent, half_unit, grid)

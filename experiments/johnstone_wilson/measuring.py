@@ -1,4 +1,4 @@
-"""All that is measured for the experiment, once for everything that it shows."""
+"""All measurements of the experiment, made once for all its tables and figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Results:
 
 
 def measure(progress: Progress) -> Results:
-    """Load the traces, describe them and carry out every simulation.
+    """Load the traces, compute their statistics and run every simulation.
 
     `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
     """

@@ -1,7 +1,8 @@
-"""The page of plain words: what agrees with the paper, what does not, and the best explanation.
+"""The explanatory page: agreements with the paper, differences, and the best explanations.
 
-The words are in `page.md`, the figures in them come from the run. That those in docs are these is
-tested (tests/papers/test_johnstone_wilson_tables.py); where they move, read the words again.
+The text is in `page.md`; its figures come from the run. A test
+(tests/papers/test_johnstone_wilson_tables.py) checks that docs shows the same figures. If they
+change, read the text again.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ FIGURE: Final = "johnstone-wilson-figure-1.png"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 _TESTED: Final = tuple(program for program in GENUINE if program != "p2c")
-"""Programs on which the choices of the list were not decided."""
+"""Programs that were not used to decide the choices on the list."""
 _OUTLIERS: Final = ("first-fit-ao", "next-fit-ao")
 _BUDDIES: Final = ("binary-buddy", "double-buddy")
 _CLOSE: Final = (
@@ -75,7 +76,7 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
 
 
 def _cells(runs: Runs) -> dict[str, Any]:
-    """Return published cells, and measured ones with growth as printed, by table, row, column."""
+    """Return published cells, and cells measured with growth as printed, by table, row, column."""
     return {
         "basic": table(1).cells,
         "cells": {number: table(number).cells for number in NUMBERS},
@@ -279,7 +280,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
 
 
 def _reconstructed(runs: Runs) -> dict[str, Any]:
-    """Return the number of cells of the reconstructed columns near print, and the other cells."""
+    """Return the counts of reconstructed cells and of those near print, and the far cells."""
     cells, far = 0, []
     for number in NUMBERS:
         for row, program, printed, here in comparison(number, AS_PRINTED, runs).pairs():

@@ -1,8 +1,8 @@
 """Tables 3 and 4 replayed at the peak live bytes that table 4 pins, in percent and in bytes.
 
-Our traces lack libc's own allocations, so on three of the five programs fewer bytes are live than
-in the paper's. These bytes go in front of the trace as one object that is never freed. On GCC and
-Perl our traces have more live than the paper's, and nothing is added.
+Our traces lack libc's own allocations: on three of the five programs fewer bytes are live than in
+the paper. These missing bytes are allocated before the trace as one object that is never freed. On
+GCC and Perl, our traces have more live bytes than the paper's, and nothing is added.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from simalloc.trace.catalogue import catalogue
 
 
 def missing_bytes(program: str) -> int:
-    """Return the excess of the paper's peak live bytes over our trace's; it may be negative.
+    """Return the paper's peak live bytes minus our trace's; the difference may be negative.
 
-    The paper's are the middle one of those that table 4 pins.
+    The paper's figure is the median of the numbers of live bytes that table 4 pins.
     """
     live = pinned_live(program)
     return int(live[len(live) // 2]) - catalogue()[program].totals.max_live_bytes
@@ -47,7 +47,7 @@ HOW: Final = {
         for half in [min(STDIO_BUFFER, missing // 2)]
     },
 }
-"""The missing bytes as one object, or as two: a stdio buffer and the rest, or halves."""
+"""Missing bytes as one object or as two (a stdio buffer and the remaining bytes, or halves)."""
 
 
 def job(program: str, policy: str, how: str = "one") -> Job:
@@ -64,7 +64,7 @@ JOBS: Final = tuple(
 
 
 def order(program: str, number: int, runs: Runs, how: str = "one") -> Tau:
-    """Return how far the nine sequential fits are in the printed order of table 3 or 4."""
+    """Return the agreement of the nine sequential fits with the printed order of table 3 or 4."""
     printed = {row: table(number).cells[row][program].value for row in SEQUENTIAL}
     here = {row: percent(runs[_way(program, row, how)], number) for row in SEQUENTIAL}
     return tau_of(printed, here)
@@ -74,8 +74,9 @@ def order(program: str, number: int, runs: Runs, how: str = "one") -> Tau:
 class Agreement:
     """Number of a program's sixteen rows that agree with print, replayed in one of three ways.
 
-    `how` is `one`, `two` (see `HOW`) or `as recorded`. `equal` has the number of cells of tables 3
-    and 4 that equal print, by table; `near` the heaps within one growth step of the printed one.
+    `how` is `one`, `two` (see `HOW`) or `as recorded`. `equal` is the number of cells of tables 3
+    and 4 that equal the printed cells, by table. `near` is the number of heaps within one growth
+    step of the printed heap.
     """
 
     program: str
@@ -95,7 +96,7 @@ def agreements(runs: Runs) -> list[Agreement]:
 
 
 def agreement_table(runs: Runs) -> Table:
-    """Return a row a program and way."""
+    """Return one row per program and way of replay."""
     ways = {"one": "with one object", "two": "with two objects", "as recorded": "as recorded"}
     rows: list[tuple[Value, ...]] = [
         (
@@ -121,7 +122,8 @@ def program_table(program: str, runs: Runs) -> Table:
     """Return one program's rows: measures in percent and heaps in bytes, published and here.
 
     If bytes were added, the last column is the difference of the heaps in growth steps. If our
-    trace has more live than the paper's, the heaps cannot be compared, but their waste can.
+    trace has more live bytes than the paper's, the table compares the wasted bytes instead of the
+    heaps.
     """
     if program in MISSING_BYTES:
         return _pinned_table(program, runs)
@@ -157,7 +159,7 @@ def _columns(figures: Sequence[str], sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _measures(program: str, policy: str, runs: Sequence[Run]) -> list[Value]:
-    """Return a row's name and measures, as printed and of each run."""
+    """Return a row's name and its measures, as printed and for each run."""
     row: list[Value] = [label(policy)]
     for number in NUMBERS:
         cell = table(number).cells[policy][program]
@@ -187,6 +189,6 @@ def _agreement(program: str, how: str, runs: Runs) -> Agreement:
 
 
 def equals_print(value: float, number: int, policy: str, program: str) -> bool:
-    """Tell whether a measure in percent, rounded as the paper rounds, is the printed one."""
+    """Return whether a measure in percent equals the printed one after the paper's rounding."""
     cell = table(number).cells[policy][program]
     return round(value, cell.decimals) == cell.value

@@ -1,4 +1,4 @@
-"""The paper's eight programs, and the traces that stand for them here."""
+"""The paper's eight programs, and the traces that represent them here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from experiments.johnstone_wilson.published import label, programs
 from simalloc.trace import Trace, catalogue
 
 RECONSTRUCTED: Final = ("hyper", "lrusim")
-"""Programs that could not be had: their traces are generated from what the paper says of them."""
+"""Unavailable programs, whose traces are generated from the paper's description."""
 
 MISSING: Final = {
     "grobner": "Grobner's column is empty: neither the program nor a trace was found, and the "
@@ -20,11 +20,11 @@ GENUINE: Final = tuple(program for program in AVAILABLE if program not in RECONS
 
 
 def load_traces() -> dict[str, Trace]:
-    """Return the trace of every program that there is one of, by the program's name."""
+    """Return the trace of every program that has one, by the program's name."""
     return {program: catalogue.load(program) for program in AVAILABLE}
 
 
 def heading(program: str) -> str:
-    """Return the program's name for a heading, with the word "reconstructed" where it is due."""
+    """Return the program's name for a heading, with "reconstructed" for a generated trace."""
     name = label(program)
     return f"{name}\nreconstructed" if program in RECONSTRUCTED else name

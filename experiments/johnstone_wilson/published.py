@@ -19,27 +19,27 @@ _PAPER: Final = published.Publication(Path(__file__).parent / "published")
 
 @dataclass(frozen=True)
 class PublishedTable(published.PublishedTable):
-    """One table of the paper; its summaries go by `AVERAGE` and `DEVIATION`."""
+    """One table of the paper; `AVERAGE` and `DEVIATION` are the names of its summaries."""
 
     page: int
 
     def column(self, name: str) -> dict[str, Printed]:
-        """Return the cells of a column by row, summaries left out."""
+        """Return the cells of a column by row, without the summaries."""
         return {row: self.cells[row][name] for row in self.rows if name in self.cells[row]}
 
     def row(self, name: str) -> dict[str, Printed]:
-        """Return the cells of a row by column, summaries left out."""
+        """Return the cells of a row by column, without the summaries."""
         cells = self.cells[name]
         return {column: cell for column, cell in cells.items() if column not in _SUMMARIES}
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of the rows, summaries left out."""
+        """Names of the rows, without the summaries."""
         return tuple(row for row in self.cells if row not in _SUMMARIES)
 
 
 def catalogue() -> dict[str, Any]:
-    """Return the content of `tables.toml`: captions, pages, prose figures, names."""
+    """Return the content of `tables.toml`: captions, pages, prose figures and names."""
     return _PAPER.about
 
 
@@ -56,5 +56,5 @@ def programs() -> tuple[str, ...]:
 
 
 def label(name: str) -> str:
-    """Return the paper's name of a program or policy; any other heading unchanged."""
+    """Return the paper's name of a program or policy, or any other heading unchanged."""
     return name if name in _SUMMARIES else _PAPER.label(name)

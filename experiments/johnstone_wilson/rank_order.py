@@ -33,9 +33,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Order:
-    """The pairs of sequential fits that the paper tells apart on one program.
+    """Pairs of sequential fits with different printed figures on one program.
 
-    `same` are in the same order here, `equal` come out equal, `turned` the other way round.
+    `same` is the number of pairs in the printed order here. `equal` are the pairs with equal
+    figures here, `turned` the reversed pairs.
     """
 
     program: str
@@ -51,17 +52,18 @@ class Order:
 
     @property
     def kendall(self) -> float | None:
-        """Pairs in order less pairs turned, over all pairs that the paper tells apart."""
+        """Kendall's tau (pairs in the printed order minus reversed pairs, over all), or None."""
         return (self.same - len(self.turned)) / self.distinguished if self.distinguished else None
 
 
 @dataclass(frozen=True)
 class Tau:
-    """Agreement of an order with the printed one, and its interval over other rows.
+    """Agreement of an order with the printed order, and its bootstrap interval over rows.
 
-    `value` is the pairs in the printed order minus reversed pairs, over all pairs with different
-    printed figures; `low` and `high` are its 95 % interval over samples of the rows, drawn with
-    replacement (Efron 1979). All are None if no pair has different figures.
+    `value` is the number of pairs in the printed order minus the reversed pairs, over all pairs
+    with different printed figures. `low` and `high` are the limits of its 95 % interval over
+    samples of the rows, drawn with replacement (Efron 1979). All are None if no pair has different
+    figures.
     """
 
     value: float | None
@@ -70,14 +72,14 @@ class Tau:
 
     @property
     def cells(self) -> tuple[Value, Value]:
-        """Value and interval as a table shows them."""
+        """Value and interval as two table cells."""
         if self.value is None:
             return None, "print tells no pair apart"
         return Rounded(self.value, 2), f"{self.low:.2f} to {self.high:.2f}"
 
 
 def tau_of(printed: Mapping[str, float], measured: Mapping[str, float]) -> Tau:
-    """Return the tau of the rows that `printed` has, with its interval."""
+    """Return the tau of the rows in `printed`, with its interval."""
     said = np.array([printed[row] for row in printed])
     here = np.array([measured[row] for row in printed])
     signs = np.sign(said[:, None] - said)
@@ -126,7 +128,7 @@ def orders(runs: Runs) -> list[Order]:
 
 
 def orders_table(runs: Runs) -> Table:
-    """Return a row a program and table."""
+    """Return one row per program and table."""
     rows: list[tuple[Value, ...]] = []
     for order in orders(runs):
         tau = None if order.kendall is None else Rounded(order.kendall, 2)

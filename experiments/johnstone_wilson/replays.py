@@ -1,4 +1,4 @@
-"""All the simulations of the experiment, carried out on every core."""
+"""All simulations of the experiment, run on all cores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simalloc.trace import Trace
 class Job:
     """One simulation: a program's trace, perhaps altered, under the policy that a text names.
 
-    `upto` is how many of the trace's events are replayed; None is all.
+    `upto` is the number of the trace's events to replay, or None for all.
     """
 
     program: str
@@ -30,7 +30,7 @@ class Job:
 
 
 class _StoppedError(Exception):
-    """Another simulation failed or the user gave up."""
+    """Stops a simulation after another simulation failed or the user interrupted the run."""
 
 
 def percent(run: Run, measure: int) -> float:
@@ -41,10 +41,10 @@ def percent(run: Run, measure: int) -> float:
 def replay_all(
     jobs: Iterable[Job], traces: Mapping[str, Trace], advance: Callable[[float], None]
 ) -> dict[Job, Run]:
-    """Carry out every job once and return the runs.
+    """Run every job once and return the runs.
 
-    `traces` has a program's trace by its name; `advance` is called from any thread with the number
-    of events done since its last call. The first error, or Ctrl-C, stops all simulations and is
+    `traces` maps a program's name to its trace. `advance` is called from any thread with the number
+    of events completed since its last call. The first error or Ctrl-C stops all simulations and is
     raised.
     """
     stop = threading.Event()
@@ -62,12 +62,12 @@ def replay_all(
 
 
 def total_events(jobs: Iterable[Job], traces: Mapping[str, Trace]) -> int:
-    """Return the events that `replay_all` goes through."""
+    """Return the number of events that `replay_all` replays."""
     return _events(list(set(jobs)), traces)
 
 
 def _batches(jobs: set[Job]) -> list[list[Job]]:
-    """Group the jobs so that an altered trace is made once; unaltered ones stand alone."""
+    """Group the jobs so that each altered trace is made once; unaltered jobs are single."""
     altered = sorted((job for job in jobs if _is_altered(job)), key=_source)
     groups = [list(group) for _, group in groupby(altered, key=_source)]
     return groups + [[job] for job in jobs if not _is_altered(job)]
@@ -91,7 +91,7 @@ def _replay(
     advance: Callable[[float], None],
     stop: threading.Event,
 ) -> dict[Job, Run]:
-    """Carry out jobs on one and the same trace."""
+    """Run jobs that share one trace."""
     trace = traces[jobs[0].program]
     if jobs[0].upto is not None:
         trace = trace.prefix(jobs[0].upto)

@@ -1,4 +1,4 @@
-"""The paper's sections 6.3 and 6.4, which rest on tables 5 to 7, held against our traces."""
+"""The paper's sections 6.3 and 6.4, which interpret tables 5 to 7, compared with our traces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIZES: Final = 7
 
 @dataclass(frozen=True)
 class Verdict:
-    """A column's mean over the genuine programs, in print and here, each with its range."""
+    """A column's mean over the genuine programs, printed and measured, each with its range."""
 
     printed: float
     here: float
@@ -54,7 +54,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def sections_table(described: Described) -> Table:
-    """Return a row a column of tables 5 to 7: the means over the genuine programs."""
+    """Return one row for each column of tables 5 to 7: the means over the genuine programs."""
     found = verdicts(described)
     rows: list[tuple[Value, ...]] = [
         *(

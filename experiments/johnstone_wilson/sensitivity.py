@@ -21,9 +21,9 @@ LARGE: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Change:
-    """All sixteen policies on one program, as recorded and with one thing changed.
+    """All sixteen policies on one program, as recorded and with one change.
 
-    `plain` and `changed` head the columns.
+    `plain` and `changed` are the headings of the columns.
     """
 
     key: str
@@ -35,7 +35,7 @@ class Change:
     alteration: Alteration | None = None
 
     def job(self, policy: str, *, changed: bool) -> Job:
-        """Return the simulation of a row, growth as printed."""
+        """Return the simulation of a row, with growth as printed."""
         text = AS_PRINTED.policies[policy]
         if not changed:
             return Job(self.program, text)
@@ -72,9 +72,9 @@ CHANGES: Final = (
 
 @dataclass(frozen=True)
 class Choice:
-    """One policy on every program, with each value that one parameter can take.
+    """One policy on every program, with each value of one parameter.
 
-    `also` has what else is set with a value, by the value.
+    `also` maps a value to the text of another parameter that is set with it.
     """
 
     title: str
@@ -84,7 +84,7 @@ class Choice:
     also: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def text(self, value: str) -> str:
-        """Return the policy's text, growth as printed, with the parameter set."""
+        """Return the policy's text with growth as printed and the parameter set."""
         name, _, rest = AS_PRINTED.policies[self.policy].partition(":")
         others = [one for one in rest.split(",") if one and not one.startswith(self.parameter)]
         more = [self.also[value]] if value in self.also else []

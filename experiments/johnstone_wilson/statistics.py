@@ -1,4 +1,4 @@
-"""Tables 1, 2, 5, 6 and 7: what the programs ask for, before any policy has seen it."""
+"""Tables 1, 2, 5, 6 and 7: statistics of the programs' requests, independent of any policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics, describe
 
 HEADER: Final = 8
-"""Bytes that table 2 has in every object's size, it seems for a header."""
+"""Bytes that table 2 includes in every object's size, probably for a header."""
 
 Described = Mapping[str, Statistics]
 
@@ -37,7 +37,7 @@ def comparisons(described: Described) -> list[Comparison]:
 
 
 def _basic(described: Statistics) -> dict[str, float]:
-    """Return a row of table 1. The run time is the machine's, not the trace's."""
+    """Return a row of table 1, without the run time, which depends on the machine."""
     return {
         "Kbytes alloc'd": described.counts.bytes / 1024,
         "max objects": described.peak_objects.amount,
@@ -48,7 +48,7 @@ def _basic(described: Statistics) -> dict[str, float]:
 
 
 def _max_live(described: Statistics) -> dict[str, float]:
-    """Return a row of table 2: the most objects of each class live at one time."""
+    """Return a row of table 2: the maximum number of live objects in each class."""
     most = {size.upto: size.most_live for size in described.classes}
     columns = table(2).columns
     return {column: float(most.get(16 << place, 0)) for place, column in enumerate(columns)}

@@ -1,4 +1,4 @@
-"""The two ways to read the paper's growth units, as tables of policies."""
+"""The two interpretations of the paper's growth units, as tables of policies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.johnstone_wilson.growth_unit import ROWS_4K, ROWS_8K, ROWS_OTHE
 
 @dataclass(frozen=True)
 class Variant:
-    """Policies for the rows of tables 3 and 4: policy text by the row's policy name.
+    """Policies for the rows of tables 3 and 4: a policy text for each of the paper's policy names.
 
     `unit` is the growth unit of the 4K rows, in scaled bytes.
     """
@@ -28,7 +28,7 @@ AS_DESCRIBED: Final = Variant(
     "growth as described: 4 KiB of scaled bytes, 8 KiB in the 8K rows, 6 KiB for sizes 3*2^N",
     {policy: policy for policy in (*ROWS_4K, *ROWS_8K, *ROWS_OTHER)},
 )
-"""The catalogue's own units, which the paper's text states."""
+"""Growth units of the catalogue, which the paper's text states."""
 
 AS_PRINTED: Final = Variant(
     "as-printed",
@@ -41,7 +41,7 @@ AS_PRINTED: Final = Variant(
         "simple-seg-2n-3x2n": "simple-seg-2n-3x2n:growth_3x=4K",
     },
 )
-"""The units that the printed figures come out with (see `growth_unit`): only the 4K rows lie on
-64 KiB. Double buddy keeps its 4 and 6 KiB in both."""
+"""Growth units that fit the printed figures (see `growth_unit`): only the 4K rows fit 64 KiB.
+Double buddy keeps its 4 and 6 KiB in both variants."""
 
 VARIANTS: Final = (AS_PRINTED, AS_DESCRIBED)
