@@ -1,1 +1,1 @@
-"""The smallest possible heaps, the value of knowing the future, and the worst cases."""
+"""The smallest possible heaps, the value of future knowledge, and the worst cases."""

@@ -40,7 +40,7 @@ from simalloc.progress import Bar
 
 RESULTS: Final = "bounds.json"
 INSTANCES: Final = 10_000
-"""Small instances that are compared with an exhaustive search in passing."""
+"""Number of small instances that the experiment also compares with an exhaustive search."""
 
 
 @experiment("python -m experiments.bounds --out out")
@@ -54,8 +54,8 @@ INSTANCES: Final = 10_000
 def command(out: Path, sites: Path | None) -> None:
     """Measure the smallest possible heaps of all shipped traces, and the worst cases of policies.
 
-    This takes a quarter of an hour. Results are kept in the folder at once, and an interrupted run
-    continues from there.
+    This takes a quarter of an hour. Each result is stored in the folder at once. An interrupted run
+    continues with the next result.
     """
     out.mkdir(parents=True, exist_ok=True)
     if sites is not None:
@@ -70,14 +70,14 @@ def command(out: Path, sites: Path | None) -> None:
 
 
 class _Measuring:
-    """All measurements, step by step, with progress; each result is kept."""
+    """All measurements, step by step, with progress; each result is stored."""
 
     def __init__(self, kept: Kept, bar: Bar) -> None:
         self._kept = kept
         self._bar = bar
 
     def everything(self) -> Measured:
-        """Measure all that is not kept yet."""
+        """Measure every result that is not stored yet."""
         rows = [
             Possible(**self._step(f"possible {name}", partial(_possible, name)))
             for name in shipped()
@@ -111,7 +111,7 @@ class _Measuring:
         return found
 
     def _known(self, rows: Sequence[Possible]) -> dict[str, dict[str, float]]:
-        """Measure the value of knowledge, for the traces with room and the requested ones."""
+        """Measure the value of knowledge for traces with possible savings and in `ASKED`."""
         without_room = [row.trace for row in rows if not row.has_room]
         long_sizes = self._step("long sizes", partial(lessons_of, without_room))
         by_sites = read_sites()
@@ -126,7 +126,7 @@ class _Measuring:
         return found
 
     def _game(self, adversary: str, policy: str, live: int, largest: int) -> float | None:
-        """Play a game with progress after every event; None for a game that takes too long."""
+        """Play a game with progress after every event. Return None if it would take too long."""
         name = f"{adversary} against {policy}, {live:,} live, up to {largest:,}"
         if not is_played(adversary, policy, live):
             self._bar(1)

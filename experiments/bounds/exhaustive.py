@@ -1,6 +1,6 @@
-"""The minimum height of a few buffers, by going through all placements that can be minimal.
+"""The minimum height of a few buffers, found by enumeration of all placements that can be minimal.
 
-It shares no code with the search that it checks.
+This module shares no code with the search that it checks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Use(NamedTuple):
-    """A time, its end excluded, and the bytes in use then, counted from the buffer's address."""
+    """A time interval, end excluded, and the bytes in use, relative to the buffer's address."""
 
     begin: int
     end: int
@@ -28,7 +28,7 @@ class Placed(NamedTuple):
 class Buffer(NamedTuple):
     """A buffer that lives from `lower` until just before `upper`, with gaps in order of time.
 
-    A gap is the time in which only its bytes are in use; none if its `high` is 0.
+    In a gap, only the gap's bytes are in use; a gap whose `high` is 0 uses none.
     """
 
     lower: int
@@ -39,7 +39,7 @@ class Buffer(NamedTuple):
 
     @property
     def uses(self) -> list[Use]:
-        """When the buffer is in use, and which of its bytes."""
+        """Time intervals in which the buffer is in use, each with the bytes in use."""
         ends = [self.lower, *(gap.end for gap in self.gaps)]
         begins = [*(gap.begin for gap in self.gaps), self.upper]
         whole = [Use(end, begin, 0, self.size) for end, begin in zip(ends, begins, strict=True)]
@@ -47,12 +47,12 @@ class Buffer(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """True if the buffer uses all of its bytes whenever it uses some."""
+        """True if the buffer uses either all of its bytes or none at any time."""
         return all(use.high - use.low == self.size for use in self.uses)
 
 
 def min_height(buffers: Sequence[Buffer]) -> int:
-    """Return the least height (bytes) of all placements."""
+    """Return the minimum height (bytes) over all placements."""
     placements = _Placements(buffers)
     height = _peak(buffers)
     if all(buffer.is_whole for buffer in buffers):
@@ -77,26 +77,26 @@ def clashes(one: Buffer, other: Buffer) -> list[tuple[int, int]]:
 
 
 def _peak(buffers: Sequence[Buffer]) -> int:
-    """Return the most bytes in use at once; there is such a moment where some use begins."""
+    """Return the maximum of bytes in use at once; it occurs at the beginning of a use."""
     uses = [use for buffer in buffers for use in buffer.uses]
     return max(sum(use.high - use.low for use in uses if use.begin <= moment < use.end)
                for moment in {use.begin for use in uses})  # fmt: skip
 
 
 class _Placements:
-    """The placements of some buffers, which are gone through by their numbers."""
+    """Placements of some buffers, enumerated by buffer number."""
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         self._buffers = buffers
         self._clashes = [[clashes(one, other) for other in buffers] for one in buffers]
 
     def by_orders(self, left: dict[int, int], last: int, height: int, best: int, peak: int) -> int:
-        """Return the least height with the buffers that are left above the others, at most `best`.
+        """Return the minimum height with the remaining buffers above the others, at most `best`.
 
-        Some best placement results from placing whole buffers in turn, by address, as low as the
-        ones before allow; so all orders are gone through. `left` has the lowest address that is
-        allowed for each buffer, `last` is the address of the one placed last, and `height` the
-        height so far.
+        Some optimal placement places whole buffers in order of address, each as low as the earlier
+        buffers allow. Therefore this method enumerates all orders. `left` contains the lowest
+        allowed address of each remaining buffer, `last` is the address of the buffer placed last,
+        and `height` is the height so far.
         """
         if not left:
             return height
@@ -113,7 +113,7 @@ class _Placements:
         return best
 
     def fit(self, placed: list[Placed], height: int) -> bool:
-        """Return whether the unplaced buffers fit below a height, at any addresses."""
+        """Return whether the unplaced buffers fit below a height at any addresses."""
         one = len(placed)
         if one == len(self._buffers):
             return True
@@ -125,7 +125,7 @@ class _Placements:
         )
 
     def _above(self, one: int, low: int, other: int, start: int) -> int:
-        """Return the lowest address for a buffer from `low` on, given another one's address."""
+        """Return the lowest address, `low` or higher, where a buffer does not overlap another."""
         if not self._clash(one, low, [Placed(other, start)]):
             return low
         alignment = self._buffers[one].alignment

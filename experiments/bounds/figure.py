@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from experiments.bounds.measuring import Possible
 
 _MIN = 1e-4
-"""Percent at which smaller values are drawn, because the axis is logarithmic."""
+"""Minimum percentage that the logarithmic axis shows; smaller values are drawn here."""
 
 
 def draw(rows: Sequence[Possible], stream: BinaryIO) -> None:
-    """Draw a line a trace from the lowest placement found to first fit, as a PNG."""
+    """Draw one line per trace, from the lowest known placement to first fit, as a PNG."""
     ordered = sorted(rows, key=lambda row: row.best_fit / row.live)
     figure = Figure(figsize=(7.2, 6.4), dpi=150)
     axes = figure.add_subplot()

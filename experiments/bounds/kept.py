@@ -1,4 +1,4 @@
-"""Results so far, in a file, so that an interrupted run continues."""
+"""Results of completed steps, stored in a file so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from simalloc.files import replacing
 from simalloc.version import code_version
 
 _MEASURING: Final = ("knowing.py", "measuring.py", "small.py")
-"""Files that decide a result here, besides the adversaries and all that `code_version` covers."""
+"""Source files that determine a result, besides the adversaries and those in `code_version`."""
 
 
 @cache
 def version() -> str:
-    """Return the version of the code that a result comes from."""
+    """Return the version of the code that produces the results."""
     adversaries = sorted(Path(simalloc.adversary.__file__).parent.glob("*.py"))
     sources = [*adversaries, *(Path(__file__).with_name(name) for name in _MEASURING)]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
@@ -27,7 +27,7 @@ def version() -> str:
 
 
 class Kept:
-    """Results by name, written after each; results of other code are ignored."""
+    """Results by name, stored after each step; results of other code versions are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -37,7 +37,7 @@ class Kept:
             self._found = found["results"] if found["version"] == version() else {}
 
     def get(self, name: str, measure: Callable[[], Any]) -> Any:
-        """Return a result, measured now unless it was before; it is what JSON can tell."""
+        """Return a stored result, or measure and store it. It must be serialisable as JSON."""
         if name not in self._found:
             self._found[name] = measure()
             text = json.dumps({"version": version(), "results": self._found}, indent=1)

@@ -1,9 +1,9 @@
-"""Online policies that know or guess a part of the future.
+"""Online policies with partial knowledge or predictions of the future.
 
 An object is long-lived if it outlives half of the peak live bytes, counted in the bytes allocated
-from its birth to its death. `knowing` makes a policy that gets this flag for each object: the
-truth, the truth with errors, or a guess learned from similar objects. `knows_deaths` knows at each
-object's birth when it dies.
+from its birth to its death. `knowing` makes a policy that receives this flag for each object: the
+truth, the truth with errors, or a prediction learned from similar objects. `knows_deaths` receives
+the time of each object's death at its birth.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ Keys = NDArray[np.int64]
 
 
 def knowing(long: Flags) -> type[UserPolicy]:
-    """Return a best fit in which long-lived objects take the low end of a block, others the high.
+    """Return a best fit that puts long-lived objects at the low end of a block, others high.
 
     `long` has one entry per event: true if the allocated object is long-lived.
     """
     lives_long = long.tolist()
 
     class Knowing(UserPolicy):
-        """Best fit with a flag for each object: long-lived or not."""
+        """Best fit that receives a flag for each object: long-lived or not."""
 
         growth = 16
 
         def malloc(self, heap: Heap, size: int) -> Block | None:
-            """Place by the class of the lifetime."""
+            """Place a long-lived object at the low end of the block, others at the high end."""
             block = heap.best_fit(size) or heap.grow(size, self.growth)
             return (heap.split if lives_long[heap.event] else heap.split_high)(block, size)
 
         def free(self, heap: Heap, block: Block) -> None:
-            """Merge with the free neighbours at once."""
+            """Merge the block with its free neighbours at once."""
             heap.insert(heap.merge(block))
 
     return Knowing
 
 
 def long_lived(trace: Trace, wrong: int = 0) -> Flags:
-    """Return for each event whether it allocates what lives long; `wrong` percent are turned."""
+    """Return, for each event, whether it allocates a long-lived object; invert `wrong` percent."""
     lives = lives_of(trace)
     long = lives.lifetime > _threshold(trace)
     turned = np.random.default_rng(1).random(len(long)) * 100 < wrong
@@ -60,10 +60,10 @@ def long_lived(trace: Trace, wrong: int = 0) -> Flags:
 
 
 def guessed(keys: Keys, lessons: Lessons) -> Flags:
-    """Return for each event whether its object is assumed to be long-lived.
+    """Return, for each event, whether its object is predicted to be long-lived.
 
-    `keys` (int64) has one entry per event: a common property of objects, such as the size. Objects
-    with a key that was not learned are assumed to be short-lived.
+    `keys` (int64) has one entry per event: a common property of objects, such as the size. An
+    object whose key was not learned is predicted to be short-lived.
     """
     known, long = lessons
     if not len(known):
@@ -74,11 +74,11 @@ def guessed(keys: Keys, lessons: Lessons) -> Flags:
 
 
 Lessons = tuple["Keys", "Flags"]
-"""The learned keys, ascending, and whether most of their objects are long-lived."""
+"""Learned keys in ascending order, and whether most objects of each key are long-lived."""
 
 
 def learned(examples: Iterable[tuple[Keys, Flags]]) -> Lessons:
-    """Return the lessons from objects' keys and their flags."""
+    """Return the keys and flags learned from the objects' keys and lifetime flags."""
     columns = [*examples]
     keys = np.concatenate([keys for keys, _ in columns])
     long = np.concatenate([long for _, long in columns])
@@ -90,8 +90,8 @@ def learned(examples: Iterable[tuple[Keys, Flags]]) -> Lessons:
 def examples(trace: Trace, keys: Keys, until: int | None = None) -> tuple[Keys, Flags]:
     """Return the key and the flag of each object, as known after some events.
 
-    After `until` events (all of them if it is None), the flag of a live object that is not yet old
-    enough is unknown; such objects are left out.
+    After `until` events (None: all events), the flag of a live object that is not yet old enough is
+    unknown; such an object is omitted.
     """
     until = len(trace) if until is None else until
     seen = trace.prefix(until)
@@ -103,7 +103,7 @@ def examples(trace: Trace, keys: Keys, until: int | None = None) -> tuple[Keys, 
 
 
 def sizes_of(trace: Trace) -> Keys:
-    """Return the size (int64) that each event asks for."""
+    """Return the size (int64) that each event requests."""
     return trace.size.astype(np.int64)
 
 
@@ -115,9 +115,9 @@ def sites_of(trace: Trace) -> Keys | None:
 
 
 def second_half(trace: Trace, keys: Keys) -> Flags:
-    """Return the guesses in the second half of a trace's events, learned from the first.
+    """Return the predictions in the second half of a trace's events, learned from the first half.
 
-    In the first half nothing is known: all objects are placed at the low end, as best fit does.
+    In the first half nothing is known: all objects are placed at the low end, as in best fit.
     """
     half = len(trace) // 2
     found = guessed(keys, learned([examples(trace, keys, half)]))
@@ -126,10 +126,11 @@ def second_half(trace: Trace, keys: Keys) -> Flags:
 
 
 def knows_deaths(trace: Trace) -> int:
-    """Return the heap of one who knows each object's death at its birth, and nothing to come.
+    """Return the heap of a policy that knows each object's death at birth, but no future births.
 
-    It is the placement forward from the first event (simalloc/bound/placer.py): of the eight
-    smallest gaps that with the neighbour that dies nearest. Nothing is packed beforehand.
+    This is the forward placement from the first event (simalloc/bound/placer.py). Of the eight
+    smallest gaps, it takes the gap whose neighbour dies nearest to the object's death. It packs
+    nothing in advance.
     """
     table = Timetable.of(trace)
     layout = Placer(table).outward(table.live_after(0), 0, [Fit.MATCH], 1 << 62)
@@ -137,5 +138,5 @@ def knows_deaths(trace: Trace) -> int:
 
 
 def _threshold(trace: Any) -> int:
-    """Return the allocated bytes that an object has to outlive: half of peak live."""
+    """Return the allocated bytes that a long-lived object outlives: half of the peak live bytes."""
     return int(trace.replayed.live.max(initial=0)) // 2

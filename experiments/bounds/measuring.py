@@ -1,4 +1,4 @@
-"""The measurements: a row per trace, and a row per policy."""
+"""The measurements: one row per trace, and one row per policy."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
 
 FITS: Final = ("first-fit-ao:growth=16", "best-fit-ao:growth=16")
-"""They grow by one byte of the program: sizes are scaled by 16."""
+"""First fit and best fit with a growth unit of one program byte; sizes are multiplied by 16."""
 
 BY_PAGES: Final = "best-fit-ao"
-"""As it is in the catalogue."""
+"""Best fit with the catalogue's growth unit."""
 
 PAPERS: Final = tuple(name for name, row in CATALOGUE.items() if "johnstone-wilson" in row.groups)
-"""The policies of the papers, whose heap is one range that only grows; as they are."""
+"""Policies of the papers, as in the catalogue, whose heap is one range that only grows."""
 
 ROOM: Final = 0.01
-"""Where first fit and best fit waste more than this, there is something to be gained."""
+"""Excess of first fit and best fit, as a share of peak live, above which a saving is possible."""
 
 ASKED: Final = ("redis", "lua", "cc1")
-"""Traces for which the value of knowledge is measured even without room."""
+"""Traces for which the value of knowledge is measured even if no saving is possible."""
 
 CHOSEN_ON: Final = ("sqlite", "redis", "f2c", "lua")
-"""Traces by which the rule of the policies that know a little was chosen."""
+"""Traces that served to choose the rule of the policies with partial knowledge."""
 
 WRONG: Final = 10
-"""Percent of the objects with wrong knowledge, in the second trial."""
+"""Percentage of the objects with wrong knowledge, in the second trial."""
 
 KNOWLEDGE: Final = {
     "nothing": "no forecast, as a control; objects take low ends in the first half, then high ends",
@@ -58,29 +58,29 @@ KNOWLEDGE: Final = {
     "classes": "the class of each lifetime",
     "deaths": "the time at which each object dies",
 }
-"""Knowledge of policies, the smallest first."""
+"""Kinds of knowledge, in ascending order of the knowledge that a policy needs."""
 
 SMALL: Final = (1 << 16, 1 << 8)
 OF_TREES: Final = (1 << 13, 1 << 8)
 LARGE: Final = (1 << 20, 1 << 12)
-"""Live bytes and largest object of the games. A tree that is never balanced becomes a list under an
-adversary, so its policy plays a smaller one."""
+"""Live bytes and largest object of the large games. An unbalanced tree degenerates to a list under
+an adversary, so policies with such a tree play a smaller game."""
 
 GROWING: Final = tuple(1 << power for power in range(16, 23, 2))
-"""Live bytes of the games by which the bound is followed upwards, with the largest of `LARGE`.
+"""Live bytes of the games that show the growth of the bound, with the largest object of `LARGE`.
 
-The papers' policies play them."""
+The papers' policies play these games."""
 
 LONG: Final = {
     ("against-best-fit", "bw-gc-2.6", LARGE[0]),
     ("against-best-fit", "g++-2.5", LARGE[0]),
 }
-"""Games of many minutes, by adversary, policy and live bytes: they are not played."""
+"""Games that would take many minutes, by adversary, policy and live bytes; they are not played."""
 
 
 @dataclass(frozen=True)
 class Possible:
-    """One trace: heaps as excess over peak live, in bytes; `by_pages` is best fit's so grown."""
+    """One trace: heaps as excess over peak live, in bytes; `by_pages` is of `BY_PAGES`."""
 
     trace: str
     live: int
@@ -92,19 +92,19 @@ class Possible:
 
     @property
     def wasted(self) -> int:
-        """Bytes that the better of the two fits takes beyond peak live."""
+        """Bytes beyond peak live that the better of first fit and best fit needs."""
         return min(self.first_fit, self.best_fit)
 
     @property
     def status(self) -> Status:
-        """Proof on the lowest placement, with peak live as the lower bound."""
+        """Status of the proof of the lowest known placement; its lower bound is peak live."""
         if self.best == 0:
             return "optimal"
         return "bounded" if self.best <= NEAR * self.live else "unproven"
 
     @property
     def has_room(self) -> bool:
-        """True if a saving is possible."""
+        """True if first fit and best fit both waste more than `ROOM` of peak live."""
         return self.wasted > ROOM * self.live
 
 
@@ -119,7 +119,7 @@ def possible(name: str) -> Possible:
 
 
 def lessons_of(names: Iterable[str]) -> list[int]:
-    """Return the sizes that mostly live long in some traces."""
+    """Return the sizes whose objects are mostly long-lived in some traces."""
     traces = (load(name) for name in names)
     sizes, long = learned(examples(trace, sizes_of(trace)) for trace in traces)
     found: list[int] = sizes[long].tolist()
@@ -127,7 +127,7 @@ def lessons_of(names: Iterable[str]) -> list[int]:
 
 
 def known(name: str, long_sizes: Sequence[int]) -> dict[str, float]:
-    """Return the excess over peak live, as a share of it, by the knowledge of a trace."""
+    """Return the excess over peak live, as a share of peak live, for each kind of knowledge."""
     trace = load(name)
     sizes = sizes_of(trace)
     flags = {
@@ -143,7 +143,7 @@ def known(name: str, long_sizes: Sequence[int]) -> dict[str, float]:
 
 
 def by_sites(trace: Trace) -> dict[str, float]:
-    """Return the same for who knows call sites, of a trace that has them."""
+    """Return the excess, as a share of peak live, for knowledge of call sites; {} without sites."""
     keys = sites_of(trace)
     if keys is None:
         return {}
@@ -163,7 +163,7 @@ def _heap(trace: Trace, policy: AnyPolicy) -> int:
 
 
 def online() -> list[str]:
-    """Return every row of the catalogue that places objects of a heap as they come."""
+    """Return every row of the catalogue that places objects online in a heap."""
     return [
         name
         for name, row in CATALOGUE.items()
@@ -172,12 +172,12 @@ def online() -> list[str]:
 
 
 def playing_large() -> list[str]:
-    """Return the rows that play the large games: all in which no event takes long."""
+    """Return the rows that play the large games: all rows in which no event takes long."""
     return [name for name in online() if not CATALOGUE[name].description.is_slow]
 
 
 def is_played(adversary: str, policy: str, live: int) -> bool:
-    """Return whether a game is in the tables; the others take long."""
+    """Return whether a game is played; games that take too long are not."""
     return (adversary, policy, live) not in LONG
 
 
@@ -193,6 +193,6 @@ def ratio(
     largest: int,
     progress: Callable[[int], None] | None = None,
 ) -> float:
-    """Return the heap in multiples of `live` after an adversary has played."""
+    """Return the heap after an adversary's game, in multiples of `live`."""
     game = played(adversary, policy, live=live, largest=largest, progress=progress)
     return game.peak_heap_bytes / live

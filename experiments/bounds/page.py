@@ -1,4 +1,4 @@
-"""The page: the results in plain words and tables. The words are in `page.md`."""
+"""The page: the results as text and tables. The text is in `page.md`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 class Measured:
     """The page's data: small instances, traces, the value of knowledge on them, and games.
 
-    `known` has shares of peak live by trace and knowledge. `small` and `large` have heaps in
-    multiples of the live bytes by policy and adversary, and `growing` by policy, for each of
-    `GROWING`; None for a game that was not played.
+    `known` contains shares of peak live, by trace and kind of knowledge. `small` and `large`
+    contain heaps in multiples of the live bytes, by policy and adversary. `growing` contains such
+    heaps by policy, one for each of `GROWING`. A value is None for a game that was not played.
     """
 
     exhaustive: str
@@ -117,7 +117,7 @@ def page(measured: Measured) -> str:
 
 
 def helped(measured: Measured) -> list[str]:
-    """Return an item for each trace on which partial knowledge helps, with the smallest."""
+    """Return the smallest helpful knowledge for each trace on which partial knowledge helps."""
     said = {
         row.trace: answer(row, measured.known[row.trace])
         for row in measured.rows
@@ -127,7 +127,7 @@ def helped(measured: Measured) -> list[str]:
 
 
 def answer(row: Possible, known: Mapping[str, float]) -> str:
-    """Return the smallest knowledge of a trace that closes half of the gap, or an empty text."""
+    """Return the smallest knowledge that closes more than half of the gap on a trace, or ""."""
     wasted, best = row.wasted / row.live, row.best / row.live
     for what in KNOWLEDGE:
         if what in known and wasted - known[what] > (wasted - best) / 2:
@@ -162,7 +162,7 @@ def possible_table(rows: Sequence[Possible]) -> Table:
 
 
 def knowing_table(measured: Measured) -> Table:
-    """Return the heaps of policies with a little knowledge, in percent beyond peak live."""
+    """Return the heaps of policies with partial knowledge, in percent beyond peak live."""
     cells: list[tuple[Value, ...]] = [
         (
             row.trace,
@@ -200,7 +200,7 @@ def games_table(games: Games, sizes: tuple[int, int]) -> Table:
 
 
 def growing_table(growing: Mapping[str, Sequence[float | None]]) -> Table:
-    """Return the heaps after Robson's game as there are more bytes live, in multiples of them."""
+    """Return the heaps after Robson's game by live bytes, in multiples of the live bytes."""
     cells: list[tuple[Value, ...]] = [
         (policy, *(_times(one, 3) for one in ratios)) for policy, ratios in growing.items()
     ]

@@ -1,4 +1,4 @@
-"""Value of call sites: measured on recordings that are not shipped, and kept."""
+"""Value of call-site knowledge, measured on recordings that are not shipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS: Final = ("trace", "known", "excess")
 
 
 def read_sites() -> dict[str, dict[str, float]]:
-    """Return the excess over peak live, as a share of it, by trace and by knowledge."""
+    """Return the excess over peak live, as a share of peak live, by trace and kind of knowledge."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     with SITES.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -28,7 +28,7 @@ def read_sites() -> dict[str, dict[str, float]]:
 
 
 def keep_sites(recordings: Iterable[Path]) -> None:
-    """Measure recordings, which are called by their programs, and keep that instead."""
+    """Measure recordings, named by their programs, and store only the results."""
     measured = {path.stem: by_sites(load(str(path))) for path in sorted(recordings)}
     cells = [
         (trace, what, excess) for trace, found in measured.items() for what, excess in found.items()

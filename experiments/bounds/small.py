@@ -1,8 +1,8 @@
-"""`python -m experiments.bounds.small`: the search against an exhaustive one, on small instances.
+"""`python -m experiments.bounds.small`: compare the search with an exhaustive one.
 
-The instances are random, from a seed, in turn of each kind of `KINDS`. Each goes through a file,
-like a user's. A miss is a placement that is not minimal. A proof is wrong if no placement reaches
-its bound.
+The small instances are random from a seed; the kinds in `KINDS` take turns. Each instance is
+written to a file and read back, like a user's input. A miss is a placement that is not minimal. A
+proof is wrong if its bound is above the minimum height.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from simalloc.errors import SimallocError
 from simalloc.trace import Op, Trace
 
 Span = tuple[int, int, int]
-"""When an object is born, when it dies, and its bytes."""
+"""Times of an object's birth and death, and its size in bytes."""
 
 MAX_OBJECTS: Final = 10
 MAX_PARTS: Final = 5
-"""Objects that use a part of their bytes at times are so few: all addresses are gone through."""
+"""Maximum number of objects with partial use, because all their addresses are enumerated."""
 MAX_BYTES: Final = 8
 LONGEST: Final = 4
-"""An object lives so long at most."""
+"""Maximum lifetime of an object."""
 ALIGNMENTS: Final = (1, 1, 2, 3, 4)
 
 
 class Compared(NamedTuple):
-    """The heap of the search, its proven bound, the minimum heap, and peak live bytes."""
+    """Height that the search found, its proven bound, the minimum height, and peak live bytes."""
 
     found: int
     lower: int
@@ -46,20 +46,20 @@ class Compared(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """True if the found heap or the proof is impossible."""
+        """True if the found height or the proof is impossible."""
         return not self.live <= self.lower <= self.least <= self.found
 
     @property
     def is_missed(self) -> bool:
-        """True if the search missed a lower placement, or the proof that none exists."""
+        """True if the search missed a lower placement or the proof that none exists."""
         return not self.found == self.least == self.lower
 
 
 def dense(rng: np.random.Generator) -> list[Buffer]:
     """Draw up to `MAX_OBJECTS` objects that fill the same bytes at all times.
 
-    Objects that die make room for others, of other sizes, that fill it at once. Since no byte is
-    ever free, the choice is small, and peak live bytes are sometimes not sufficient.
+    When objects die, objects of other sizes fill the freed bytes at once. No byte is ever free.
+    Therefore few placements are possible, and peak live bytes are sometimes not sufficient.
     """
     free = int(rng.integers(3, MAX_BYTES + 1))
     buffers: list[Buffer] = []
@@ -76,7 +76,7 @@ def dense(rng: np.random.Generator) -> list[Buffer]:
 
 
 def loose(rng: np.random.Generator) -> list[Buffer]:
-    """Draw up to `MAX_OBJECTS` objects with lifetimes and sizes that have nothing in common."""
+    """Draw up to `MAX_OBJECTS` objects with independent lifetimes and sizes."""
     count = int(rng.integers(1, MAX_OBJECTS + 1))
     lower = rng.integers(0, 2 * LONGEST, count)
     upper = lower + rng.integers(1, LONGEST + 1, count)
@@ -85,17 +85,17 @@ def loose(rng: np.random.Generator) -> list[Buffer]:
 
 
 def aligned(rng: np.random.Generator) -> list[Buffer]:
-    """Draw such objects with alignments."""
+    """Draw objects with independent lifetimes and sizes, and with alignments."""
     return [buffer._replace(alignment=int(rng.choice(ALIGNMENTS))) for buffer in loose(rng)]
 
 
 def with_gaps(rng: np.random.Generator) -> list[Buffer]:
-    """Draw objects with alignments; some are unused in their middle."""
+    """Draw objects with alignments; some are unused in mid-life."""
     return [_gapped(buffer, rng, parts=False) for buffer in aligned(rng)]
 
 
 def with_parts(rng: np.random.Generator) -> list[Buffer]:
-    """Draw up to `MAX_PARTS` objects; some use a part of their bytes in their middle."""
+    """Draw up to `MAX_PARTS` objects; some use a part of their bytes in mid-life."""
     return [_gapped(buffer, rng, parts=True) for buffer in aligned(rng)[:MAX_PARTS]]
 
 
@@ -120,7 +120,7 @@ KINDS: Final[Mapping[str, Callable[[np.random.Generator], list[Buffer]]]] = Mapp
 
 
 def trace_of(spans: Sequence[Span]) -> Trace:
-    """Return the trace of objects that live from a time to before another; frees come first."""
+    """Return the trace of objects with given lifetimes; at equal times, frees come first."""
     births = [(born, 1, number, size) for number, (born, _, size) in enumerate(spans)]
     deaths = [(died, 0, number, 0) for number, (_, died, _) in enumerate(spans)]
     events = sorted(births + deaths)
@@ -147,7 +147,7 @@ def table_of(buffers: Sequence[Buffer]) -> Timetable:
 
 
 def compare(buffers: Sequence[Buffer]) -> Compared:
-    """Search for the best placement of an instance in both ways."""
+    """Search for the best placement of an instance with both methods."""
     placement = best_possible(table_of(buffers), effort=Effort(takes_help=False))
     return Compared(placement.height, placement.lower_bound, min_height(buffers), placement.bound)
 
@@ -179,10 +179,10 @@ def compare_many(instances: int, seed: int, advance: Callable[[float], None]) ->
 @click.option("--instances", type=click.IntRange(min=1), default=10_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 def command(instances: int, seed: int) -> None:
-    """Compare the search with an exhaustive one on small instances, and say what came out.
+    """Compare the search with an exhaustive search on small instances, and print the result.
 
-    A fifth of the instances each is dense, loose, aligned, has gaps, and has gaps in which a part
-    of an object is in use. Fails if a result is wrong. 10,000 instances take some minutes.
+    The instances are in equal numbers dense, loose, aligned, with gaps, and with gaps in which a
+    part of an object is in use. Fails if a result is wrong. 10,000 instances take some minutes.
     """
     with progress("small instances", instances) as advance:
         click.echo(f"{compare_many(instances, seed, advance)}.")
