@@ -65,9 +65,9 @@ def command(
 ) -> None:
     """Print the tables of Bohra & Gabber 2001 beside results of traces like the paper's.
 
-    Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
-    and CSV, with a page on agreements and differences. Results of the simulations are kept in files
-    of the experiment, which --measure, --choices and --full write.
+    Standard output receives the tables, with published beside measured figures. The folder receives
+    them as Markdown and CSV, with a page on agreements and differences. Results of the simulations
+    are stored in files of the experiment, which --measure, --choices and --full write.
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:
@@ -91,7 +91,7 @@ def _outcomes(runs: Runs) -> GabberRuns:
 
 
 def _keep_outcomes(path: Path, measured: GabberRuns, *, merge: bool) -> None:
-    """Keep outcomes, beside the others that the file has if they are merged with them."""
+    """Store outcomes in a file; with `merge`, keep the file's outcomes of other policies."""
     kept = {**read_outcomes(path), **measured} if merge else measured
     write_csv(outcomes_table(dict(sorted(kept.items()))), path)
 

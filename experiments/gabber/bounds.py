@@ -15,11 +15,11 @@ FIRST_FITS: Final = ("first-fit-ao", "first-fit-lifo")
 BEST_FITS: Final = ("best-fit-ao", "best-fit-lifo")
 
 _UNIT: Final = 8
-"""Bytes of the smallest object; n is the largest in these units."""
+"""Size of the smallest object in bytes; n of the bounds is the largest size in this unit."""
 
 
 def bounds_table(results: Results) -> Table:
-    """Return peak live bytes, the bounds and the largest heaps measured, in MB."""
+    """Return peak live bytes, the bounds and the largest measured heaps, in MB."""
     rows: list[tuple[Value, ...]] = []
     for key in GENERATED:
         trace = results.traces[key]

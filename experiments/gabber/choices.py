@@ -1,4 +1,4 @@
-"""Choices that decide the generated Hummingbird's figures: the seed, and free choices."""
+"""Choices that determine the generated Hummingbird's figures: the seed, and free choices."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ OTHERWISE: Final[Mapping[str, FreeChoice]] = {
     "all files stay alike": replace(CHOSEN, frequent=0.25, stay=1.0),
     "a tenth of the files stays nine times the mean": replace(CHOSEN, frequent=0.1, stay=9.0),
 }
-"""One free choice at a time made otherwise."""
+"""Alternatives to the free choices; each alternative changes one choice."""
 
 _LEADER: Final = "phk"
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Traces of Hummingbird of one length: one a seed, and with the first seed one a choice."""
+    """Hummingbird traces of one length: one per seed, and with the first seed one per choice."""
 
     length: str
     share: int
-    """The traces have the `share`-th part of the events."""
+    """Divisor of the number of events; the traces have 1 / `share` of the whole."""
     seeds: tuple[int, ...]
     choices: tuple[str, ...]
-    """Keys of `OTHERWISE`."""
+    """Keys of `OTHERWISE` that are replayed."""
 
     def seeded(self, seed: int) -> str:
         """Return the key of the trace that a seed draws."""
         return f"{HUMMINGBIRD}, {self.length}, seed {seed}"
 
     def chosen(self, words: str) -> str:
-        """Return the key of the trace with one choice made otherwise."""
+        """Return the key of the trace with one alternative choice."""
         return f"{HUMMINGBIRD}, {self.length}, {words}"
 
     def keys(self) -> dict[str, list[str]]:
-        """Return the keys of the draws by seed, and of the choices, beginning without one."""
+        """Return the keys of the traces by seed, and of the traces by choice, the default first."""
         choices = [self.seeded(self.seeds[0]), *map(self.chosen, self.choices)]
         return {"seeds": [*map(self.seeded, self.seeds)], "choices": choices}
 
@@ -62,7 +62,7 @@ class Draws:
         return made | {self.chosen(words): (first, OTHERWISE[words]) for words in self.choices}
 
     def trace(self, seed: int, choice: FreeChoice = CHOSEN) -> Trace:
-        """Generate one of them."""
+        """Generate a trace by its seed and free choices."""
         return hummingbird.hummingbird(
             seed, objects=hummingbird.OBJECTS // self.share, choice=choice
         )
@@ -75,7 +75,7 @@ WHOLE: Final = Draws(
     (1, 2, 3),
     tuple(words for words in OTHERWISE if not words.startswith("meta-data")),
 )
-"""Fewer, for each takes minutes; its first seed is the one that the tables in full have."""
+"""Traces in full. There are few because each takes minutes; the tables use the first seed."""
 
 DRAWS: Final = {"twentieth": TWENTIETH, "full": WHOLE}
 
@@ -104,7 +104,7 @@ def at_end(kept: GabberRuns, key: str) -> dict[str, float]:
 
 
 def in_order(kept: GabberRuns, key: str) -> int:
-    """Return the number of pairs of allocators in the order of the printed table 3."""
+    """Return the number of pairs of allocators that are in the order of the printed table 3."""
     cells, here = PAPER.table(3).cells, at_end(kept, key)
     printed = {
         name: cells[name][PERCENT].value if PERCENT in cells[name] else float("inf")
@@ -120,7 +120,7 @@ def rank_of_leader(kept: GabberRuns, key: str) -> int:
 
 
 def choices_table(kept: GabberRuns, draws: Draws) -> Table:
-    """Return print, the least and most over the seeds, and a row a choice made otherwise."""
+    """Return print, the minimum and maximum over the seeds, and one row per alternative choice."""
     names = at_hand(PAPER)
     cells = PAPER.table(3).cells
     printed = [cells[name].get(PERCENT) for name in names]
@@ -147,6 +147,6 @@ def _spelled(row: Sequence[float]) -> list[Value]:
 
 
 def spread(kept: GabberRuns, name: str, keys: Sequence[str]) -> tuple[float, float]:
-    """Return the least and the most of an allocator's figures over some traces."""
+    """Return the minimum and the maximum of an allocator's figures over some traces."""
     values = [at_end(kept, key)[name] for key in keys]
     return min(values), max(values)

@@ -1,4 +1,4 @@
-"""Everything that the experiment shows, by name."""
+"""All tables of the experiment, by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
-    """Return every table by the stem of its file's name, in the order in which they are shown."""
+    """Return every table by the stem of its file name, in the order of presentation."""
     tenths = {key: results.traces[key] for key in GENERATED}
     shown = {
         "prose-full": Exhibit.plain(read_full_fit("The prose and the figures")),

@@ -19,7 +19,7 @@ from simalloc.trace.statistics import lives_of
 
 _TABLES: Final = {HUMMINGBIRD: 1, EMACS: 2}
 _FILLED: Final = 0.25
-"""From this share of the events on Hummingbird's memory is full."""
+"""Share of the events after which Hummingbird's memory is full."""
 
 _SMALL: Final = 648
 _FILE_SIZES: Final = (128, 32760)
@@ -49,7 +49,7 @@ def shares(key: str, trace: Trace) -> Comparison:
 
 
 def prose_table(traces: Mapping[str, Trace]) -> Table:
-    """Return the statements of the prose and figures 1 and 4 beside traces in full."""
+    """Return the statements of the prose and of figures 1 and 4 beside the full traces' values."""
     rows = [
         (key, *row)
         for key, trace in traces.items()
@@ -59,9 +59,9 @@ def prose_table(traces: Mapping[str, Trace]) -> Table:
 
 
 def lives_table(key: str, trace: Trace) -> Table:
-    """Return figures 2 and 3, or 5 and 6: mean bytes allocated during a life, by size.
+    """Return figures 2 and 3, or 5 and 6: mean bytes allocated during a lifetime, by size.
 
-    Objects that are never freed live to the end of the trace.
+    An object that is never freed lives to the end of the trace.
     """
     lives = lives_of(trace)
     rows: list[tuple[Value, ...]] = []
@@ -128,7 +128,7 @@ def _emacs(trace: Trace) -> list[tuple[Value, ...]]:
 
 
 def _sizes(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct sizes and how often each was allocated."""
+    """Return the distinct sizes and the number of allocations of each."""
     return np.unique(trace.size[trace.op == Op.MALLOC], return_counts=True)
 
 

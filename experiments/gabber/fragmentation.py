@@ -1,4 +1,4 @@
-"""Tables 3 and 4: the heap at the end of the trace, and what of it is policy."""
+"""Tables 3 and 4: the heap at the end of the trace, and the policy's share of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def comparison(key: str, full: GabberRuns) -> Comparison:
 
 
 def policies_table(results: Results) -> Table:
-    """Return fragmentation at the end on every trace: with mechanism, and the policy alone."""
+    """Return fragmentation at the end of every trace, with mechanism and for the policy alone."""
     keys = (HUMMINGBIRD, EMACS, *RECORDED)
     labels = {
         text: f"{PAPER.label(name)}, {how}"
@@ -47,7 +47,7 @@ def policies_table(results: Results) -> Table:
 
 
 def variants_table(results: Results) -> Table:
-    """Return the fragmentation of PhK's malloc with one of its rules changed at a time."""
+    """Return the fragmentation of PhK's malloc with one rule changed at a time."""
     rows: list[tuple[Value, ...]] = [
         (label, *(_percent(results.outcomes.get((key, text))) for key in VARIED))
         for label, text in VARIANTS.items()
@@ -61,7 +61,7 @@ def _percent(outcome: GabberRun | None) -> Value:
 
 
 def peaks_table(key: str, outcomes: GabberRuns, how: str) -> Table:
-    """Return the heap at its peak and at the end of a trace: who gives memory back."""
+    """Return the peak heap and the final heap on a trace, which show the returned memory."""
     rows: list[tuple[Value, ...]] = []
     for name in (*at_hand(PAPER), *PLAIN):
         outcome = outcomes.get((key, name if name in PLAIN else with_mechanism(name)))
@@ -79,8 +79,8 @@ def peaks_table(key: str, outcomes: GabberRuns, how: str) -> Table:
 def work_table(full: GabberRuns) -> Table:
     """Return the printed processor time beside the blocks that searches visit in the full traces.
 
-    Also the time of the simulation, which differs from the allocator's because an index replaces
-    the walks.
+    The table also shows the time of the simulation. It differs from the allocator's time because an
+    index replaces the walks.
     """
     rows: list[tuple[Value, ...]] = []
     for name in at_hand(PAPER):

@@ -1,4 +1,4 @@
-"""All that is measured: on a tenth of the generated traces, and in full; it is kept in files."""
+"""All measurements, on a tenth of the generated traces and in full, stored in files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simalloc.report.table import spell
 from simalloc.trace import Trace
 
 PLAIN: Final = ("first-fit-ao", "best-fit-ao", "next-fit-ao", "first-fit-lifo", "best-fit-lifo")
-"""Policies without an allocator around them, to tell what in an allocator is its policy."""
+"""Policies without the mechanism of an allocator, which separate policy from mechanism."""
 
 VARIANTS: Final = {
     "as it is": "phk",
@@ -36,14 +36,14 @@ VARIANTS: Final = {
 }
 """PhK's malloc, policy alone, with one rule changed at a time."""
 VARIED: Final = (HUMMINGBIRD, *CACHES)
-"""The traces that they are replayed on."""
+"""Traces on which the variants are replayed."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """The generated traces by key, and what came out of the simulations.
+    """The generated traces by key, and the outcomes of the simulations.
 
-    They are the quick ones, those in full, and those by seeds and free choices.
+    The outcomes are of the quick traces, of the full traces, and of the seeds and free choices.
     """
 
     traces: Mapping[str, Trace]
@@ -53,16 +53,16 @@ class Results:
 
 
 def results() -> Results:
-    """Generate a tenth of Hummingbird and Emacs, and read the kept results of the simulations."""
+    """Generate a tenth of Hummingbird and Emacs, and read the stored outcomes."""
     traces = {key: generate(key) for key in GENERATED}
     quick, full, chosen = map(read_outcomes, (QUICK, FULL, CHOICES))
     return Results(traces, quick, full, chosen | whole_by_first_seed(full))
 
 
 def measure(progress: Progress, only: Collection[str] = ()) -> Runs:
-    """Replay a tenth of Hummingbird and Emacs, and the corpus' programs, under all policies.
+    """Replay a tenth of Hummingbird and Emacs, and the corpus programs, under all policies.
 
-    With `only` it is under policies of these names, as far as they have a part in the experiment.
+    `only` restricts the replay to the policies of the experiment with these names.
     """
     runs: Runs = {}
     for key, trace in load_traces().items():
@@ -79,7 +79,7 @@ def _chosen(texts: Iterable[str], only: Collection[str]) -> list[str]:
 def measure_full(progress: Progress, only: Collection[str] = ()) -> tuple[Runs, Table]:
     """Generate Hummingbird and Emacs in full length and replay them, one at a time in memory.
 
-    The table has the differences of the traces from the prose. `only` is as in `measure`.
+    The table shows the differences of the traces from the prose. `only` is as in `measure`.
     """
     runs: Runs = {}
     fits = []

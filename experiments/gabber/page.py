@@ -1,7 +1,7 @@
-"""The page of plain words: what agrees with the paper, what does not, and why.
+"""The explanatory page: agreements with the paper, differences, and their causes.
 
-The figures in docs are tested to be these (tests/papers/test_gabber.py).
-Where they move, read the words again.
+A test (tests/papers/test_gabber.py) checks that docs shows the same figures. If they change, read
+the text again.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ PAGE: Final = "gabber.md"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 _FILE_MEAN: Final = 5296
-"""Bytes of a file below a cluster's size, from the shares of table 1."""
+"""Mean size in bytes of a file smaller than a cluster, from the shares of table 1."""
 
 
 def figure_name(number: int) -> str:
-    """Return the file's name of a figure."""
+    """Return the file name of a figure."""
     return f"gabber-figure-{number}.png"
 
 
@@ -86,7 +86,7 @@ def _facts(results: Results) -> dict[str, Any]:
 
 
 def _choices(results: Results) -> dict[str, Any]:
-    """Return the results of seeds and other free choices in full, one by one and together."""
+    """Return the results of seeds and other free choices in full, individually and combined."""
     kept, keys = results.chosen, WHOLE.keys()
     together = _together(WHOLE)
     best = _best(kept, together)
@@ -114,12 +114,12 @@ def _together(draws: Draws) -> list[str]:
 
 
 def _best(kept: GabberRuns, keys: list[str]) -> list[str]:
-    """Return the allocator with the least fragmentation at the end of each trace."""
+    """Return the allocator with the lowest fragmentation at the end of each trace."""
     return [min(PAPER.policies, key=at_end(kept, key).__getitem__) for key in keys]
 
 
 def _absent_in_full(results: Results) -> str:
-    """Return a sentence on the allocators without a replay of the full traces."""
+    """Return a sentence that names the allocators without a replay of the full traces."""
     missing = {
         key: [
             PAPER.label(name)

@@ -1,4 +1,4 @@
-"""The paper's printed figures, and its names."""
+"""The paper's printed figures and names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.published import Publication
 PAPER: Final = Publication(Path(__file__).with_name("published"))
 
 MEGABYTE: Final = 1_000_000
-"""The paper's: its largest object has 39,966,072 bytes, and it writes 39.9 MB."""
+"""The paper's megabyte: it prints an object of 39,966,072 bytes as 39.9 MB."""
 
 HEAP: Final = "final heap size (MB)"
 PERCENT: Final = "% fragmentation"
@@ -20,6 +20,6 @@ OF_BYTES: Final = "% of total size allocated"
 
 
 def text(program: str) -> dict[str, Any]:
-    """Return the figures that the prose has of Hummingbird or Emacs."""
+    """Return the figures that the prose prints for Hummingbird or Emacs."""
     figures: dict[str, Any] = PAPER.about["text"][program]
     return figures

@@ -12,7 +12,7 @@ HUMMINGBIRD: Final = "hummingbird"
 EMACS: Final = "gabber-emacs"
 GENERATED: Final = (HUMMINGBIRD, EMACS)
 RECORDED: Final = ("emacs", "varnish", "redis")
-"""Programs of the corpus like the paper's: an editor, and two caches."""
+"""Programs of the corpus that resemble the paper's: an editor and two caches."""
 
 EDITORS: Final = (EMACS, "emacs")
 CACHES: Final = ("varnish", "redis")
@@ -21,7 +21,7 @@ _TENTH: Final = 10
 
 
 def generate(key: str, *, full: bool = False) -> Trace:
-    """Return a generated trace, whole or a tenth of it."""
+    """Return a generated trace, in full or a tenth of it."""
     share = 1 if full else _TENTH
     if key == HUMMINGBIRD:
         return hummingbird.hummingbird(SEED, objects=hummingbird.OBJECTS // share)
@@ -36,5 +36,5 @@ def load_traces() -> dict[str, Trace]:
 
 
 def heading(key: str) -> str:
-    """Return a trace's key for a heading, with the word "generated" where it is due."""
+    """Return a trace's key for a heading, with the word "generated" or "recorded"."""
     return f"{key}\ngenerated" if key.startswith(GENERATED) else f"{key}\nrecorded"

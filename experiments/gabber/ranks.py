@@ -1,4 +1,4 @@
-"""Ranks of the allocators on each trace: PhK's lead by policy or by serendipity."""
+"""Ranks of the allocators on each trace, to separate PhK's policy from serendipity."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LIKE_EMACS: Final = EDITORS
 def ranks(
     results: Results, key: str, *, mechanism: bool = True, full: bool = False
 ) -> dict[str, int]:
-    """Return each allocator's rank on a trace, 1 for the least fragmentation at the end.
+    """Return each allocator's rank on a trace, 1 for the lowest fragmentation at the end.
 
-    Allocators without a replay of the trace have no rank. `full` is for a generated trace in full.
+    An allocator without a replay of the trace has no rank. `full` selects the full generated trace.
     """
     kept = results.full if full else results.outcomes
     texts = {name: with_mechanism(name) if mechanism else name for name in at_hand(PAPER)}
@@ -36,7 +36,7 @@ def ranks(
 
 
 def printed_ranks(number: int, names: Collection[str]) -> dict[str, int]:
-    """Return the ranks in table 3 or 4 among some allocators; no figure is the worst."""
+    """Return the ranks of some allocators in table 3 or 4; a missing figure ranks last."""
     cells = PAPER.table(number).cells
     return _ranked(
         {
@@ -47,7 +47,7 @@ def printed_ranks(number: int, names: Collection[str]) -> dict[str, int]:
 
 
 def ranks_table(results: Results) -> Table:
-    """Return every allocator's rank in print, here on each trace, and there as a policy alone."""
+    """Return each allocator's rank in print, on each trace here, and for its policy alone."""
     measured = {key: ranks(results, key) for key in (*LIKE_HUMMINGBIRD, *LIKE_EMACS)}
     third = printed_ranks(3, measured[HUMMINGBIRD])
     fourth = printed_ranks(4, measured[EMACS])

@@ -1,4 +1,4 @@
-"""Results of simulations, as far as tables need them; a file keeps the full traces' results."""
+"""Results of simulations, reduced to the values that the tables need and stored in files."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from simalloc.heap import Run
 from simalloc.report import Table
 
 FULL: Final = Path(__file__).with_name("full.csv")
-"""GabberRuns on the full traces, which take minutes: `python -m experiments.gabber --full`.
+"""Stored results on the full traces, which take minutes: `python -m experiments.gabber --full`.
 
-A trace and policy that the file does not have was not replayed."""
+A trace and policy that the file does not contain was not replayed."""
 
 QUICK: Final = FULL.with_name("quick.csv")
-"""GabberRuns on a tenth of the generated traces and on the recorded ones: `--measure`."""
+"""Stored results on a tenth of the generated and on the recorded traces: `--measure`."""
 
 CHOICES: Final = FULL.with_name("choices.csv")
-"""GabberRuns on a twentieth of Hummingbird by seeds and free choices: `--choices`."""
+"""Stored results on a twentieth of Hummingbird, by seeds and free choices: `--choices`."""
 
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 
 FULL_FIT: Final = FULL.with_name("full-fit.csv")
-"""Differences of the full traces from the prose, from the same run."""
+"""Stored differences of the full traces from the prose, from the run that writes `FULL`."""
 
 
 @dataclass(frozen=True)
 class GabberRun:
-    """One trace under one policy. Bytes; `visited` are blocks visited by a search."""
+    """One trace under one policy, in bytes; `visited` is the mean number of blocks per search."""
 
     events: int
     peak_heap: float
@@ -40,7 +40,7 @@ class GabberRun:
     visited_mean: float
     visited_worst: int
     seconds: float
-    """Of the simulation, on the machine at hand."""
+    """Duration of the simulation in seconds, on the machine that ran it."""
 
     @classmethod
     def of(cls, run: Run) -> GabberRun:
@@ -58,19 +58,19 @@ class GabberRun:
 
     @property
     def at_end(self) -> float:
-        """The fragmentation at the end of the trace in percent, as the paper computes it.
+        """Fragmentation at the end of the trace in percent, as the paper computes it.
 
-        100 * (heap / live - 1) after the last event.
+        This is 100 * (heap / live - 1) after the last event.
         """
         return 100 * (self.final_heap / self.final_live - 1)
 
 
 GabberRuns = dict[tuple[str, str], GabberRun]
-"""By the trace's key and the policy's text."""
+"""Results by the trace's key and the policy's text."""
 
 
 def outcomes_table(outcomes: Mapping[tuple[str, str], GabberRun]) -> Table:
-    """Return outcomes as a table, a row a run, which `read_full` reads."""
+    """Return outcomes as a table with one row per run, which `read_outcomes` can read."""
     names = [part.name for part in fields(GabberRun)]
     rows = [
         (*which, *(getattr(outcome, name) for name in names)) for which, outcome in outcomes.items()
@@ -79,7 +79,7 @@ def outcomes_table(outcomes: Mapping[tuple[str, str], GabberRun]) -> Table:
 
 
 def read_outcomes(path: Path) -> GabberRuns:
-    """Return the kept outcomes; empty without a file."""
+    """Return the stored outcomes, or an empty dict if the file does not exist."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -99,7 +99,7 @@ def read_outcomes(path: Path) -> GabberRuns:
 
 
 def read_full_fit(title: str) -> Table:
-    """Return the kept fit of the full traces; an empty table without a file."""
+    """Return the stored fit of the full traces, or an empty table if the file does not exist."""
     if not FULL_FIT.is_file():
         return Table(title, FIT_COLUMNS, [])
     with FULL_FIT.open(encoding="utf-8", newline="") as file:
