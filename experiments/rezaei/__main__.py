@@ -29,8 +29,8 @@ from simalloc.cli.progress import progress
 def command(out: Path, *, again: bool) -> None:
     """Measure the allocators of Rezaei & Kavi 2016 on traces with the paper's statistics.
 
-    Tables go to stdout; the folder gets the figures, and the page with what agrees and what does
-    not.
+    Standard output receives the tables. The folder receives the figures, and a page on agreements
+    and differences.
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:

@@ -1,4 +1,4 @@
-"""The statements in the paper's text, sentence by sentence, and the results here."""
+"""The statements in the paper's text, sentence by sentence, and our results."""
 
 from __future__ import annotations
 
@@ -192,9 +192,9 @@ def _numbers(results: Results) -> list[Claim]:
 
 
 def _merging(results: Results) -> list[float]:
-    """Return the percentage of deallocations that coalesce, by allocator that coalesces at all.
+    """Return the percentage of deallocations that coalesce, for each allocator that coalesces.
 
-    Eight trees with coalescing are among them.
+    This includes the allocators of eight trees with coalescing (`SBT_WC`).
     """
     return [
         float(np.median([coalescing_percent(results, name, one) for name in results.names]))
@@ -205,7 +205,7 @@ def _merging(results: Results) -> list[float]:
 def _gain(
     results: Results, figure: Callable[[Run], float], before: Sequence[str], after: Sequence[str]
 ) -> float:
-    """Return by what factor a figure falls, as the geometric mean over pairs of allocators."""
+    """Return the factor by which a figure falls, the geometric mean over pairs of allocators."""
     pairs = zip(before, after, strict=True)
     factors = [results.median(one, figure) / results.median(two, figure) for one, two in pairs]
     return float(np.exp(np.mean(np.log(factors))))

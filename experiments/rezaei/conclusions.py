@@ -1,4 +1,4 @@
-"""The paper's conclusions from its figures, and the conclusions from ours."""
+"""The paper's conclusions from its figures, and our conclusions from ours."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from experiments.rezaei.metrics import nodes, nodes_with_free, wasted, worst
 from experiments.rezaei.published import printed, programs
 
 FASTEST: Final = ("abt-ffwc", "sbt-ff", "sbt-{fit}", "abt-ff")
-"""Section 5.3, from its figures 4 and 5; it prints SBT-BF."""
+"""Fastest allocators of section 5.3, from figures 4 and 5; the paper prints SBT-BF."""
 SMALLEST: Final = ("sqf-bfwc", "sqf-bf", "sbt-ff", "abt-ffwc")
-"""Section 5.3, from its figures 5 and 8, in this order."""
+"""Allocators with the least memory in section 5.3, from figures 5 and 8, in this order."""
 
 
 def conclusions(results: Results, coalescing: float) -> list[Claim]:
-    """Return them; `coalescing` is the largest share of deallocations that coalesce, percent."""
+    """Return the conclusions; `coalescing` is the maximum share of coalescing frees, percent."""
     return [*_traces(), *_free_blocks(results), *_choices(results), *_work(results, coalescing)]
 
 

@@ -18,7 +18,7 @@ _MARKS: Final = ("o", "s", "^")
 
 
 def draw(results: Results, stream: BinaryIO) -> None:
-    """Draw the seven figures as a PNG: boxes over the generated traces, marks for real programs."""
+    """Draw the seven figures as a PNG: boxes for generated traces, marks for real programs."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed for pictures
     from matplotlib.figure import Figure  # noqa: PLC0415 - the same
 
@@ -41,7 +41,7 @@ def draw(results: Results, stream: BinaryIO) -> None:
 def _box(
     axes: Axes, results: Results, metric: Metric, policies: Sequence[str], number: str
 ) -> None:
-    """Draw one figure: quartiles, least and most, as the paper's box plots show them."""
+    """Draw one figure with quartiles, minimum and maximum, like the paper's box plots."""
     values = [[metric.of(results.run(name, text)) for name in generated()] for text in policies]
     axes.boxplot(values, whis=(0, 100), widths=0.6, medianprops={"color": "black"})
     places = range(1, len(policies) + 1)

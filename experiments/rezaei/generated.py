@@ -1,12 +1,13 @@
-"""Traces with the statistics of the paper's table 2: generated, and not a test of the policies.
+"""Generated traces with the statistics of the paper's table 2, unsuitable as a policy test.
 
-Johnstone & Wilson warn of random traces. These traces have exactly the numbers of allocations and
-deallocations, and nearly the average request and the average live memory. The table leaves the rest
-to free choice: sizes are multiples of 8 from 16 bytes on, geometrically distributed. A collector
-frees a constant number of objects whenever the live objects reach a number that gives the average.
-An object allocated since the last collection is four times as likely to die as an older one.
-Objects that die together are freed in random order, or with `sweep` in the order of their
-allocation. The last event is the last free, so the objects live then were never freed.
+Johnstone & Wilson warn of random traces. These traces have exactly the published numbers of
+allocations and deallocations, and nearly the published average request and average live memory. The
+table does not determine the remaining properties, which are free choices. Sizes are multiples of 8
+from 16 bytes on, geometrically distributed. A collector frees a constant number of objects whenever
+the number of live objects reaches a threshold that yields the average. An object allocated since
+the last collection is four times as likely to die as an older object. Objects that die together are
+freed in random order, or with `sweep` in the order of their allocation. The last event is the last
+free; objects live at that time are never freed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def generate(program: Program, seed: int, *, sweep: bool = False) -> Trace:
 
 
 def _deaths(program: Program, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return at which allocation each object is freed; those that never are, after the last."""
+    """Return the allocation at which each object is freed, or one after the last if never freed."""
     survivors = program.allocations - program.deallocations
     average = program.average_live * _MEGABYTE / program.average_request
     collections = max(round(program.deallocations / (2 * (average - survivors))), 1)
@@ -55,7 +56,7 @@ def _deaths(program: Program, random: np.random.Generator) -> NDArray[np.int64]:
         allocated += len(young)
         weights = np.concatenate([np.ones(len(live)), np.full(len(young), _YOUNG)])
         live = np.concatenate([live, young])
-        # The smallest of exponentials with these rates are such a sample.
+        # Sample without replacement: the smallest of exponential variates with these rates.
         gone = np.argsort(random.exponential(1 / weights))[:dying]
         until[live[gone]] = allocated
         live = np.delete(live, gone)

@@ -1,4 +1,4 @@
-"""All that is measured for the experiment: every allocator on every trace, sizes not multiplied."""
+"""All measurements of the experiment: every allocator on every trace, sizes not multiplied."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SIMPLE: Final = ("sqf-ff", "sqf-bf", "abt-ff", "abt-bf", "abt-better")
 COALESCING: Final = tuple(f"{name}wc" for name in SIMPLE)
 SEGREGATED: Final = ("sgf-ff", "sgf-bf", "sbt-ff", "sbt-bf", "sbt-better")
 ALLOCATORS: Final = SIMPLE + COALESCING + SEGREGATED
-"""In the order of the paper's figure 3, better fit last of each kind. The paper has twelve: for a
-tree it has one fit besides first fit, which it calls better fit in some places and BF in others.
-Here both better and best fit are measured; `Results.fit` says which of them is read as the
-paper's."""
+"""Allocators in the order of the paper's figure 3, with better fit last in each kind. The paper has
+twelve allocators. For a tree it has one fit besides first fit, which it calls better fit in some
+places and BF in others. We measure both better fit and best fit; `Results.fit` selects the one that
+represents the paper's."""
 
 SEGREGATED_COALESCING: Final = (
     *(f"{name}:coalescing=all" for name in ("sgf-ff", "sgf-bf")),
@@ -35,28 +35,28 @@ SEGREGATED_COALESCING: Final = (
 )
 SBT_BETTER_WC: Final = "sbt-better:coalescing=one"
 SBT_WC: Final = ("sbt-ff:coalescing=one", SBT_BETTER_WC)
-"""Eight trees with coalescing, which are in the paper's text but not in its figures."""
+"""Allocators of eight trees with coalescing, which are in the paper's text but not its figures."""
 MERGED: Final = ("abt-ffwc:coalescing=all", "sbt-better:coalescing=all")
 NINE: Final = "sbt-better:trees=9,coalescing=one"
 REBALANCED: Final = tuple(f"abt-ffwc:rebalance={period}" for period in (10_000, 1_000, 100))
 VARIANTS: Final = (*SEGREGATED_COALESCING, NINE, *MERGED)
 SHAPED: Final = ("abt-ffwc", *REBALANCED, SBT_BETTER_WC, "sqf-ffwc")
-"""Policies for which the order of frees in a collection is examined."""
+"""Policies that are replayed with different orders of frees in a collection."""
 
 SWEPT: Final = "javac, swept (generated)"
 IN_ANY_ORDER: Final = "javac (generated)"
 RECORDED: Final = ("javap", "make", "p2c")
-"""Traces of real programs: one in Java, and two of Johnstone & Wilson's time in C."""
+"""Traces of real programs: one in Java, and two in C from Johnstone & Wilson's time."""
 
 assert set(GROUPS["rezaei"]) >= set(ALLOCATORS)
 
 
 @dataclass(frozen=True)
 class Results:
-    """The traces by name, and each allocator's run on each of them, by trace and policy.
+    """The traces by name, and each allocator's run on each trace, by trace and policy.
 
-    Medians are over the traces of `names`. `fit` is what the paper's BF of a tree is read as:
-    `better` or `bf`, best fit.
+    Medians are over the traces in `names`. `fit` is our reading of the paper's BF of a tree:
+    `better` for better fit or `bf` for best fit.
     """
 
     traces: Mapping[str, Trace]
@@ -66,34 +66,34 @@ class Results:
 
     @property
     def simple(self) -> tuple[str, ...]:
-        """The paper's four without coalescing and segregation."""
+        """The paper's four allocators without coalescing and segregation."""
         return ("sqf-ff", "sqf-bf", "abt-ff", f"abt-{self.fit}")
 
     @property
     def coalescing(self) -> tuple[str, ...]:
-        """The same with coalescing."""
+        """The paper's four allocators with coalescing."""
         return tuple(f"{name}wc" for name in self.simple)
 
     @property
     def segregated(self) -> tuple[str, ...]:
-        """The same with segregation."""
+        """The paper's four allocators with segregation."""
         return ("sgf-ff", "sgf-bf", "sbt-ff", f"sbt-{self.fit}")
 
     @property
     def twelve(self) -> tuple[str, ...]:
-        """The allocators of the paper's figure 3, as they are read."""
+        """The twelve allocators of the paper's figure 3, with `fit` for its BF of a tree."""
         return self.simple + self.coalescing + self.segregated
 
     def over(self, *names: str) -> Results:
-        """Return the same with medians over other traces."""
+        """Return the results with medians over other traces."""
         return replace(self, names=names)
 
     def read_as(self, fit: str) -> Results:
-        """Return the same with another fit for the paper's BF of a tree."""
+        """Return the results with another fit for the paper's BF of a tree."""
         return replace(self, fit=fit)
 
     def run(self, trace: str, policy: str) -> Run:
-        """Return one run."""
+        """Return the run of a policy on a trace."""
         return self.runs[trace, policy]
 
     def median(self, policy: str, figure: Callable[[Run], float]) -> float:
@@ -115,7 +115,7 @@ def policies(trace: str) -> tuple[str, ...]:
 
 
 def generated() -> tuple[str, ...]:
-    """Return the names of the eight traces that have the statistics of table 2."""
+    """Return the names of the eight traces with the statistics of table 2."""
     return tuple(f"{program.name} (generated)" for program in programs())
 
 
@@ -133,7 +133,7 @@ def load_traces() -> dict[str, Trace]:
 
 
 def measure(progress: Progress) -> Results:
-    """Carry out every simulation; `progress` is `simalloc.cli.progress.progress` or like it."""
+    """Run every simulation; `progress` is `simalloc.cli.progress.progress` or compatible."""
     traces = load_traces()
     runs: dict[tuple[str, str], Run] = {}
     total = sum(len(policies(name)) * len(trace) for name, trace in traces.items())
@@ -146,7 +146,7 @@ def measure(progress: Progress) -> Results:
 
 
 def measure_seed(seed: int, advance: Callable[[float], None]) -> Results:
-    """Replay the eight programs as a seed draws them, under all that the statements speak of."""
+    """Replay the eight programs, drawn with a seed, under all policies of the statements."""
     texts = (*ALLOCATORS, *SBT_WC)
     traces = {f"{program.name} (generated)": generate(program, seed) for program in programs()}
     runs: dict[tuple[str, str], Run] = {}

@@ -1,4 +1,4 @@
-"""The paper's metrics (section 5.1) of a run."""
+"""The paper's metrics (section 5.1), computed from a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simalloc.heap import Run
 
 
 class Metric(NamedTuple):
-    """A metric, which of the paper's figures shows it, and how it is read off a run."""
+    """A metric, the number of the paper's figure that shows it, and its function of a run."""
 
     figure: str
     title: str
@@ -22,26 +22,26 @@ def nodes(run: Run) -> float:
 
 
 def nodes_with_free(run: Run) -> float:
-    """Return the nodes that an allocation and a deallocation search; a list's front is not counted.
+    """Return the mean nodes searched by an allocation and a deallocation; a list's front counts 0.
 
-    The paper counts 0 for a list when it adds them up, though a list pays one node.
+    The paper counts 0 nodes for a deallocation into a list, although the list visits one node.
     """
     lists = run.policy.family == "segregated fit"
     return nodes(run) + (0 if lists else run.counters.visited_at_free_mean)
 
 
 def worst(run: Run) -> float:
-    """Return the most nodes that one allocation or deallocation has searched."""
+    """Return the maximum number of nodes that one allocation or deallocation searched."""
     return max(run.counters.visited_worst, run.counters.visited_at_free_worst)
 
 
 def internal(run: Run) -> float:
-    """Return bytes allocated beyond the requested ones, in percent of these, at the peak heap."""
+    """Return the internal fragmentation at the peak heap, in percent of the requested bytes."""
     return 100 * run.counters.internal_bytes_at_peak_heap / run.live_bytes_at_peak_heap
 
 
 def wasted(run: Run) -> float:
-    """Return the heap beyond the most live bytes, in percent of the heap."""
+    """Return the heap beyond the peak live bytes, in percent of the heap."""
     return 100 * (1 - run.max_live_bytes / run.peak_heap_bytes)
 
 

@@ -1,4 +1,4 @@
-"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+"""The page for docs. Its text is in `page.md`, its figures come from the run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results, found: Kept) -> dict[str, Table]:
-    """Return every table by its name; `found` has the results of the seeds."""
+    """Return every table by its name; `found` contains the results of the seeds."""
     return {
         "claims": standings_table(results, found),
         "spreads": spreads_table(found, (*ALLOCATORS, *SBT_WC)),

@@ -22,10 +22,10 @@ KEPT: Final = Path(__file__).with_name("seeds.csv")
 """Results of the seeds, written by `python -m experiments.rezaei --seeds`."""
 
 FITS: Final = {"better": "better fit", "bf": "best fit"}
-"""Possible readings of the paper's BF of a tree. The page uses the first one throughout."""
+"""Possible interpretations of the paper's BF of a tree. The page uses the first one."""
 
 OF_TABLE_2: Final = ("never freed", "live")
-"""Statements about the paper's own table 2, on which no trace has a say."""
+"""Statements about the paper's own table 2, which do not depend on any trace."""
 
 FIGURES: Final[Mapping[str, Callable[[Run], float]]] = {
     "alloc.": nodes,
@@ -38,8 +38,9 @@ FAILS: Final = "fails"
 DEPENDS: Final = "depends"
 
 Kept = dict[tuple[int, str, str], float]
-"""By seed, kind and name: whether a statement holds (1 or 0), with the fit as its kind, or the
-median over eight traces of a figure (the kind) of an allocator."""
+"""Results by seed, kind and name. If the kind is a fit, the value is 1 if the named statement
+holds, else 0. If the kind is a figure, the value is its median over the eight traces for the named
+allocator."""
 
 
 def of_seed(seed: int, results: Results) -> Kept:
@@ -58,7 +59,7 @@ def of_seed(seed: int, results: Results) -> Kept:
 
 
 def measure_seeds(advance: Callable[[float], None]) -> Kept:
-    """Draw and replay the eight traces with every seed: some minutes."""
+    """Draw and replay the eight traces with every seed; this takes some minutes."""
     found: Kept = {}
     for seed in SEEDS:
         found |= of_seed(seed, measure_seed(seed, lambda _: None))
@@ -67,13 +68,13 @@ def measure_seeds(advance: Callable[[float], None]) -> Kept:
 
 
 def keep(found: Kept) -> None:
-    """Write the results to the kept file."""
+    """Write the results to `KEPT`."""
     rows = [(*which, value) for which, value in found.items()]
     write_csv(Table("Seeds", ("seed", "kind", "name", "value"), rows), KEPT)
 
 
 def kept() -> Kept:
-    """Return the content of the file."""
+    """Return the results stored in `KEPT`."""
     with KEPT.open(encoding="utf-8", newline="") as file:
         return {
             (int(row["seed"]), row["kind"], row["name"]): float(row["value"])
@@ -83,7 +84,7 @@ def kept() -> Kept:
 
 @dataclass(frozen=True)
 class Standing:
-    """A statement with seed 1's words, in how many seeds it holds, and on which real programs."""
+    """A statement for seed 1, the number of seeds that confirm it, and `real` programs' results."""
 
     claim: Claim
     seeds: int
@@ -91,14 +92,14 @@ class Standing:
 
     @property
     def verdict(self) -> str:
-        """`HOLDS` or `FAILS` if all seeds but one and all real programs say so, else `DEPENDS`."""
+        """`HOLDS` or `FAILS` if all seeds but one and all real programs agree, else `DEPENDS`."""
         if self.seeds >= len(SEEDS) - 1 and all(self.real.values()):
             return HOLDS
         return FAILS if self.seeds <= 1 and not any(self.real.values()) else DEPENDS
 
 
 def standings(results: Results, found: Kept) -> list[Standing]:
-    """Return every statement, by the fit that the results are read with."""
+    """Return every statement, for the fit that the results use."""
     real = {name: {one.name: one.holds for one in claims(results.over(name))} for name in RECORDED}
     return [
         Standing(
@@ -111,7 +112,7 @@ def standings(results: Results, found: Kept) -> list[Standing]:
 
 
 def standings_table(results: Results, found: Kept) -> Table:
-    """Return a row a statement."""
+    """Return one row per statement."""
     rows: list[tuple[Value, ...]] = [
         (
             one.claim.section,
@@ -132,7 +133,7 @@ def _yes(held: bool | None) -> str | None:  # noqa: FBT001 - the value to spell
 
 
 def spreads_table(found: Kept, policies: Sequence[str]) -> Table:
-    """Return a row an allocator: the least and the most over the seeds of three figures."""
+    """Return one row per allocator: the minimum and maximum of three figures over the seeds."""
     rows: list[tuple[Value, ...]] = [
         (policy, *(end for kind in FIGURES for end in _ends(found, kind, policy)))
         for policy in policies

@@ -25,19 +25,19 @@ from simalloc.trace import Op
 
 
 def selected(results: Results) -> tuple[str, ...]:
-    """Return the allocators that search the fewest nodes, in the number of the paper's figure 4."""
+    """Return the allocators that search the fewest nodes; figure 4 shows the same number."""
     ranked = sorted(results.twelve, key=lambda text: results.median(text, nodes))
     return tuple(ranked[: printed()["text"]["selected"]])
 
 
 def coalescing_percent(results: Results, trace: str, policy: str) -> float:
-    """Return in how many of a hundred deallocations blocks became one."""
+    """Return the percentage of deallocations that merged blocks."""
     merging = results.run(trace, policy).counters.coalescing_frees
     return 100 * merging / results.frees(trace)
 
 
 def statistics_table(results: Results) -> Table:
-    """Return table 2, published and as the traces have it; and the same of the real programs."""
+    """Return table 2, published and for our traces, and the statistics of the real programs."""
     rows: list[Sequence[Value]] = []
     for program, name in zip(programs(), generated(), strict=True):
         request, live = _request(results, name), _live(results, name)
@@ -66,7 +66,7 @@ def allocators_table(results: Results) -> Table:
 
 
 def variants_table(results: Results) -> Table:
-    """Return the same of the segregated ones with coalescing, and of other readings."""
+    """Return the metrics of variants: segregation with coalescing, and other interpretations."""
     return _metrics_table("Variants: medians over the eight generated traces", results, VARIANTS)
 
 
@@ -87,7 +87,7 @@ def recorded_table(results: Results) -> Table:
 
 
 def shape_table(results: Results) -> Table:
-    """Return the effect on trees of a collection's order of frees, and of rebalancing on that."""
+    """Return the effects of a collection's order of frees, and of rebalancing, on trees."""
     names = (IN_ANY_ORDER, SWEPT)
     rows: list[Sequence[Value]] = [
         (
@@ -141,6 +141,6 @@ def _request(results: Results, name: str) -> Rounded:
 
 
 def _live(results: Results, name: str) -> Rounded:
-    """Return the live megabytes, on average over the intervals of a run's timeline."""
+    """Return the mean live megabytes over the intervals of a run's timeline."""
     line = results.run(name, SHAPED[0]).timeline
     return Rounded(float((line.live_low + line.live_high).mean()) / 2 / (1 << 20), 2)

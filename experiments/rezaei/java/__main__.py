@@ -28,8 +28,9 @@ _COLLECTOR: Final = ("-XX:+UseSerialGC",)
 def command(output: Path, arguments: tuple[str, ...]) -> None:
     """Run `java ARGUMENTS` with an agent that reports every object, and write a trace.
 
-    An object is freed when a collection finds it dead, so the smaller the heap (-Xmx, -Xmn), the
-    earlier. Sizes are the machine's, headers included. Needs a JDK and a C compiler.
+    An object is freed when a collection finds it dead; a smaller heap (-Xmx, -Xmn) collects it
+    earlier. Sizes are the Java virtual machine's and include headers. Needs a JDK and a C
+    compiler.
     """
     with TemporaryDirectory() as folder:
         agent, log = Path(folder) / "agent.so", Path(folder) / f"{output.stem}.txt"
@@ -42,7 +43,7 @@ def command(output: Path, arguments: tuple[str, ...]) -> None:
 
 
 def compile_agent(path: Path) -> None:
-    """Compile the agent against the headers of the JDK; raises `SimallocError` if that fails."""
+    """Compile the agent against the JDK's headers; raise `SimallocError` if that fails."""
     home = Path(_tool("javac")[0]).resolve().parents[1]
     include = [f"-I{home / 'include'}", f"-I{home / 'include' / 'linux'}"]
     compiler = [*_tool("cc"), "-shared", "-fPIC", "-O2", *include, str(_AGENT), "-o", str(path)]
@@ -54,7 +55,7 @@ def compile_agent(path: Path) -> None:
 
 
 def _tool(name: str) -> list[str]:
-    """Return the path of a program; raises `SimallocError` if it is not installed."""
+    """Return the path of a program; raise `SimallocError` if it is not installed."""
     found = shutil.which(name)
     if found is None:
         raise SimallocError(f"{name} is not installed; a JDK and a C compiler are needed")

@@ -1,23 +1,23 @@
 /* A JVMTI agent that records the heap requests of a Java program as `m ID SIZE` and `f ID`.
  *
  * Every object is reported when it is allocated (a sampling interval of 0) and tagged with its
- * number; on a busy machine a few in ten thousand have been missing. The collector reports the tag
- * when it finds the object dead. Therefore deaths are at the events where a collector would free
- * the memory, as in the paper, and objects that are never collected never die. */
+ * number. On a busy machine, a few in ten thousand objects were missing. The collector reports the
+ * tag when it finds the object dead. Deaths are therefore recorded when a collector would free the
+ * memory, as in the paper. An object that is never collected never dies. */
 #include <jvmti.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 static FILE *trace;
-static atomic_long objects; /* numbered so far; tags begin at 1, for 0 means no tag */
+static atomic_long objects; /* number of tagged objects; tags begin at 1 because 0 means no tag */
 
 static void JNICALL allocated(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object,
                               jclass class, jlong size)
 {
     (void)jni, (void)thread, (void)class;
     jlong tag = atomic_fetch_add(&objects, 1) + 1;
-    flockfile(trace); /* an object cannot be reported dead before it is written */
+    flockfile(trace); /* prevents a report of the death before the allocation is written */
     if ((*jvmti)->SetTag(jvmti, object, tag) == JVMTI_ERROR_NONE)
         fprintf(trace, "m %lld %lld\n", (long long)tag - 1, (long long)size);
     funlockfile(trace);
