@@ -1,1 +1,1 @@
-"""The dependence of each policy's figure on the unit by which the heap grows."""
+"""The dependence of each policy's waste on the unit by which the heap grows."""

@@ -29,10 +29,10 @@ from simalloc.files import replacing
     "out: some ten minutes.",
 )
 def command(out: Path, *, again: bool) -> None:
-    """Show the dependence of each policy's figure on the unit by which its heap grows.
+    """Show the dependence of each policy's waste on the unit by which its heap grows.
 
-    Tables go to stdout; the folder gets the page with a heap map. Results of the replays are kept
-    in a file of the experiment, which --measure writes.
+    Standard output receives the tables. The folder receives the page with a heap map. Results of
+    the replays are stored in a file of the experiment, which --measure writes.
     """
     (out / "images").mkdir(parents=True, exist_ok=True)
     if again:

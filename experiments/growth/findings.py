@@ -18,12 +18,12 @@ PAIR: Final = (BEST, FIRST)
 """The two policies that the paper calls best."""
 
 PAPER: Final = AVAILABLE
-"""The paper's programs that there are traces of."""
+"""Programs of the paper for which we have traces."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The least and the most of a trace's figures under a policy, over `UNITS`."""
+    """The minimum and maximum of a trace's figures under a policy, over `UNITS`."""
 
     trace: str
     least: float
@@ -31,7 +31,7 @@ class Spread:
 
     @property
     def width(self) -> float:
-        """Difference of the two in points of percent."""
+        """Maximum minus minimum, in percentage points."""
         return self.most - self.least
 
 
@@ -46,7 +46,7 @@ class Findings:
 
     @classmethod
     def kept(cls) -> Findings:
-        """Return the results in the file of the replays."""
+        """Return the results stored in the file of the replays."""
         return cls(read_kept())
 
     @cached_property
@@ -56,15 +56,15 @@ class Findings:
         return tuple(name for name in names if name != SYNTHETIC)
 
     def outcome(self, trace: str, policy: str, unit: int) -> GrowthRun:
-        """Return the result of a trace."""
+        """Return the result of a trace under a policy with a growth unit."""
         return self._outcomes[trace, policy, unit]
 
     def figure(self, trace: str, policy: str, unit: int) -> float:
-        """Return the waste beyond the waste of whole units, in points of percent."""
+        """Return the waste beyond the waste of whole units, in percentage points."""
         return self.outcome(trace, policy, unit).beyond
 
     def spread(self, trace: str, policy: str) -> Spread:
-        """Return the least and the most of a trace's figures."""
+        """Return the minimum and the maximum of a trace's figures."""
         figures = [self.figure(trace, policy, unit) for unit in UNITS]
         return Spread(trace, min(figures), max(figures))
 
@@ -73,7 +73,7 @@ class Findings:
         return [self.spread(trace, policy) for trace in self.traces]
 
     def resident_spread(self, trace: str, policy: str) -> Spread:
-        """Return the least and the most of its waste in resident pages, in points of percent."""
+        """Return the minimum and the maximum of a trace's resident waste, in percentage points."""
         waste = [self.outcome(trace, policy, unit).resident_waste for unit in UNITS]
         return Spread(trace, min(waste), max(waste))
 
@@ -82,15 +82,15 @@ class Findings:
         return [self.resident_spread(trace, policy) for trace in self.traces]
 
     def widest(self, policy: str) -> Spread:
-        """Return the spread of the trace that depends on the unit most."""
+        """Return the spread of the trace that depends most on the unit."""
         return max(self.spreads(policy), key=lambda spread: spread.width)
 
     def median_figure(self, policy: str, unit: int) -> float:
-        """Return the median over the shipped traces."""
+        """Return the median figure over the shipped traces."""
         return median(self.figure(trace, policy, unit) for trace in self.traces)
 
     def within(self, policy: str, unit: int, limit: float) -> int:
-        """Return on how many shipped traces the figure is at most a limit."""
+        """Return the number of shipped traces whose figure is at most a limit."""
         return sum(self.figure(trace, policy, unit) <= limit for trace in self.traces)
 
     def worst(self, policy: str, unit: int) -> str:

@@ -1,4 +1,4 @@
-"""Every shipped trace under Johnstone & Wilson's policies, by many growth units, kept in a file."""
+"""Every shipped trace under Johnstone & Wilson's policies with many growth units, stored."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ KEPT: Final = Path(__file__).with_name("kept.csv")
 """Results of the replays, written by `python -m experiments.growth --measure`."""
 
 SCALE: Final = 16
-"""By which sizes are multiplied, as in the paper."""
+"""Factor by which sizes are multiplied, as in the paper."""
 
 UNITS: Final = tuple(SCALE * 4**power for power in range(9))
 """Growth units in scaled bytes, from 16 to 1 MiB: 1 byte of the program to 64 KiB."""
 
 FINE: Final = tuple(SCALE * 2**power for power in range(17))
-"""Every power of two in that range, for the traces of `CLOSELY`."""
+"""Every power of two in the range of `UNITS`, for the traces of `CLOSELY`."""
 
 CLOSELY: Final = ("perl5", "ginsh", SYNTHETIC)
-"""The traces examined in detail, on which best fit depends on the unit most."""
+"""Traces on which best fit depends most on the unit; they are examined in detail."""
 
 POLICIES: Final = tuple(name for name in ROWS if not name.endswith("-8k"))
-"""The paper's policies. Its two 8K rows are two others of them with another unit."""
+"""The paper's policies, except its two 8K rows, which are other rows with another unit."""
 
 WITHOUT_TAIL: Final = "best-fit-ao:count_tail=off"
-"""Best fit that grows by all of a request, whatever is free at the end of the heap."""
+"""Best fit that grows by a whole request, regardless of free memory at the end of the heap."""
 
 
 @dataclass(frozen=True)
 class GrowthRun:
     """Result of a trace under a policy that grows by `unit` scaled bytes.
 
-    `peak_heap`, `peak_live` and `peak_resident`, in pages of 4 KiB that were written, are bytes of
-    the program.
+    `peak_heap`, `peak_live` and `peak_resident` are in bytes of the program. `peak_resident` counts
+    written 4 KiB pages.
     """
 
     trace: str
@@ -59,20 +59,20 @@ class GrowthRun:
 
     @property
     def waste(self) -> float:
-        """By how many percent the peak heap exceeds the peak of live bytes: measure #4."""
+        """Excess of the peak heap over the peak live bytes, in percent (measure #4)."""
         return 100 * (self.peak_heap / self.peak_live - 1)
 
     @property
     def resident_waste(self) -> float:
-        """By how many percent the peak of resident bytes exceeds the peak of live bytes."""
+        """Excess of the peak resident bytes over the peak live bytes, in percent."""
         return 100 * (self.peak_resident / self.peak_live - 1)
 
     @property
     def beyond(self) -> float:
-        """The waste minus the waste of the smallest heap of whole units that holds the live bytes.
+        """Waste minus the waste of the smallest heap of whole units that holds the live bytes.
 
-        In points of percent of the peak of live bytes. Therefore a unit as large as the heap costs
-        nothing by itself; for small units it is the waste.
+        The difference is in percentage points of the peak live bytes. Therefore a unit as large as
+        the heap costs nothing by itself; for small units, the difference is close to the waste.
         """
         unit = self.unit / SCALE
         smallest = ceil(self.peak_live / unit) * unit
@@ -80,7 +80,7 @@ class GrowthRun:
 
 
 def grown_by(policy: str, unit: int) -> str:
-    """Return the policy that grows by `unit`; sizes 3 * 2**N grow by half as much again."""
+    """Return the policy with growth by `unit`; sizes 3 * 2**N grow by one and a half units."""
     also = f",growth_3x={unit * 3 // 2}" if "growth_3x" in _parameters(policy) else ""
     return f"{policy}{',' if ':' in policy else ':'}growth={unit}{also}"
 
@@ -95,7 +95,7 @@ def load_trace(name: str) -> Trace:
 
 
 def measure(name: str, policies: Sequence[str], units: Sequence[int]) -> list[GrowthRun]:
-    """Replay the trace of a name under each policy with each unit, a policy at a time."""
+    """Replay the named trace under each policy with each unit, one policy at a time."""
     trace, found = load_trace(name), []
     for policy in policies:
         texts = [grown_by(policy, unit) for unit in units]
@@ -108,7 +108,7 @@ def measure(name: str, policies: Sequence[str], units: Sequence[int]) -> list[Gr
 
 
 def measure_everything(progress: Progress) -> list[GrowthRun]:
-    """Replay every shipped trace under every policy with every unit: some ten minutes."""
+    """Replay every shipped trace under every policy with every unit: about ten minutes."""
     found = []
     names = [*shipped(), SYNTHETIC]
     with progress("growth units", len(names)) as advance:
@@ -122,13 +122,13 @@ def measure_everything(progress: Progress) -> list[GrowthRun]:
 
 
 def keep(outcomes: Iterable[GrowthRun]) -> None:
-    """Write the results to the kept file."""
+    """Write the results to `KEPT`."""
     columns = tuple(part.name for part in fields(GrowthRun))
     write_csv(Table("Growth units", columns, [astuple(one) for one in outcomes]), KEPT)
 
 
 def read_kept() -> list[GrowthRun]:
-    """Return the kept results, in the order of the file."""
+    """Return the stored results, in the order of the file."""
     with KEPT.open(encoding="utf-8", newline="") as file:
         return [
             GrowthRun(

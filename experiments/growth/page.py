@@ -1,7 +1,7 @@
-"""The page of plain words. The words are in `page.md`, the figures in them are of the replays.
+"""The explanatory page. Its text is in `page.md`, its figures come from the replays.
 
-The figures in docs are tested to be these (tests/papers/test_growth.py).
-Where they move, read the words again.
+A test (tests/papers/test_growth.py) checks that docs shows the same figures. If they change, read
+the text again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ PICTURE: Final = "growth-unit.png"
 DRAWN: Final = ((BEST, 16 * SCALE), (BEST, DESCRIBED * SCALE), (FIRST, DESCRIBED * SCALE))
 """Policies and units of the heap maps of the synthetic trace, from left to right."""
 SHOWN: Final = 24
-"""Events of it that they show: later ones would be too large beside them."""
+"""Number of the synthetic trace's events in the heap maps; later blocks would dwarf the first ones.
+"""
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 

@@ -1,4 +1,4 @@
-"""The smallest program on which best fit hangs on the growth unit: one block that grows."""
+"""The smallest program on which best fit depends on the growth unit: one block that grows."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from simalloc.trace import Op, Trace
 
 SYNTHETIC: Final = "growing-block"
-"""Name of its trace, beside the names of the shipped traces."""
+"""Name of the synthetic trace, besides the names of the shipped traces."""
 
 STEP: Final = 4_104
-"""Bytes by which the block grows, as the largest block of perl5 does most often."""
+"""Bytes by which the block grows, the most frequent growth of perl5's largest block."""
 
 STEPS: Final = 300
 SMALL: Final = 24
-"""Bytes of each small object."""
+"""Size of each small object in bytes."""
 
 
 def growing_block() -> Trace:
     """Return the trace: a block of `STEP` bytes, then small objects and reallocs in turn.
 
-    Each realloc asks for `STEP` bytes more than the one before; each small object stays.
+    Each realloc requests `STEP` bytes more than the previous one; no small object is freed.
     """
     growths = np.arange(2, STEPS + 1)
     op = np.concatenate(([Op.MALLOC], np.tile([Op.MALLOC, Op.REALLOC], len(growths))))

@@ -22,7 +22,7 @@ from simalloc.report.table import Value
 
 _LIMITS: Final = (1, 5, 20)
 _FAR: Final = 1
-"""Points of percent: traces whose figure moves further are shown one by one."""
+"""Change of a figure, in percentage points, above which its trace is shown in its own row."""
 
 EXAMINED: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
 
@@ -47,13 +47,13 @@ def all_tables(found: Findings) -> dict[str, Table]:
 
 
 def spell_unit(unit: int) -> str:
-    """Return a unit in bytes of the program, as people write it."""
+    """Return a unit in bytes of the program, with a suffix for KiB."""
     size = unit // SCALE
     return f"{size // 1024}K" if size >= 1024 else str(size)
 
 
 def units_table(found: Findings) -> Table:
-    """Return a row a unit: on how many traces the paper's best two waste little."""
+    """Return one row per unit: the number of traces on which the paper's best two waste little."""
     columns = ["unit"]
     for policy in PAIR:
         columns += [f"{label(policy)}, at most {limit} %" for limit in _LIMITS[:2]]
@@ -70,7 +70,7 @@ def units_table(found: Findings) -> Table:
 
 
 def spreads_table(title: str, spreads: Callable[[str], Sequence[Spread]]) -> Table:
-    """Return a row a policy: how far its figures on the traces move from one unit to another."""
+    """Return one row per policy: the changes of its figures on the traces over the units."""
     rows: list[tuple[Value, ...]] = []
     for policy in POLICIES:
         found = spreads(policy)
@@ -98,7 +98,7 @@ def spreads_table(title: str, spreads: Callable[[str], Sequence[Spread]]) -> Tab
 
 
 def medians_table(found: Findings) -> Table:
-    """Return a row a policy, a column a unit: the median over the traces."""
+    """Return one row per policy and one column per unit: the median over the traces."""
     rows: list[tuple[Value, ...]] = [
         (label(policy), *(Rounded(found.median_figure(policy, unit), 2) for unit in UNITS))
         for policy in POLICIES
@@ -108,7 +108,7 @@ def medians_table(found: Findings) -> Table:
 
 
 def far_table(found: Findings) -> Table:
-    """Return a row for each trace and policy of the best two whose figure moves far."""
+    """Return one row for each trace and policy of the best two whose figure changes strongly."""
     rows: list[tuple[Value, ...]] = [
         (label(policy), trace, *(Rounded(found.figure(trace, policy, u), 2) for u in UNITS))
         for policy in PAIR
@@ -120,7 +120,7 @@ def far_table(found: Findings) -> Table:
 
 
 def resident_table(found: Findings) -> Table:
-    """Return the waste in resident pages of each trace and policy on which it moves far."""
+    """Return the resident waste of each trace and policy on which it changes strongly."""
     rows: list[tuple[Value, ...]] = [
         (
             label(policy),
@@ -137,7 +137,7 @@ def resident_table(found: Findings) -> Table:
 
 
 def paper_table(found: Findings) -> Table:
-    """Return a row for each of the paper's programs: the figures of its best two, least to most."""
+    """Return one row per program of the paper: minimum and maximum figures of its best two."""
     rows: list[tuple[Value, ...]] = []
     for trace in PAPER:
         spreads = [found.spread(trace, policy) for policy in PAIR]
@@ -148,7 +148,7 @@ def paper_table(found: Findings) -> Table:
 
 
 def closely_table(found: Findings, trace: str) -> Table:
-    """Return a row a unit, every power of two: the waste of some policies on one trace."""
+    """Return one row per unit, every power of two: the waste of some policies on one trace."""
     rows: list[tuple[Value, ...]] = [
         (
             spell_unit(unit),
