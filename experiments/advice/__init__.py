@@ -1,1 +1,1 @@
-"""Programs whose answer is known: recorded, advised, and run with the line that was advised."""
+"""Programs with a known correct advice: recorded, advised, and run with the advised settings."""

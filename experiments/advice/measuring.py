@@ -1,4 +1,4 @@
-"""Three programs are recorded, their memory under other settings is predicted and then measured."""
+"""Records three programs, predicts their memory under other settings, and measures it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ PROGRAMS: Final[Mapping[str, str]] = {
     "queue": "4 producers, 4 consumers",
     "kept": "nothing to gain",
 }
-"""The programs, by the names of their sources."""
+"""Descriptions of the programs, by the names of their source files."""
 
 TIMES: Final = 5
-"""Number of runs of a program under each line."""
+"""Number of runs of a program under each setting."""
 
 _SOURCES: Final = Path(__file__).with_name("programs")
 _ALWAYS: Final = ("glibc", "glibc:arena_max=2", "jemalloc", "tcmalloc", "mimalloc")
-"""Candidates that are predicted and run besides the advised one."""
+"""Candidates that are predicted and run besides the advised setting."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A program under a line: the resident bytes at its end, predicted and in several runs."""
+    """A program under a setting: the resident bytes at its end, predicted and in several runs."""
 
     program: str
     name: str
@@ -55,7 +55,7 @@ class Advised:
 
 
 def measure(progress: Progress) -> list[Advised]:
-    """Return the three programs, each recorded once and run under each line.
+    """Return the three programs, each recorded once and run under each setting.
 
     Raises `SimallocError` without a C compiler, or if a program cannot be recorded or run.
     """
@@ -69,11 +69,11 @@ def measure(progress: Progress) -> list[Advised]:
 
 
 def built(name: str, folder: Path) -> Path:
-    """Return the program of a source, compiled."""
+    """Compile the program's source file and return the executable's path."""
     program = folder / name
     command = ["cc", "-O1", "-pthread", "-o", str(program), str(_SOURCES / f"{name}.c")]
     try:
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - sources of ours
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our sources
     except (OSError, subprocess.CalledProcessError) as error:
         raise SimallocError(f"{name}.c cannot be compiled: {error}") from error
     return program
@@ -107,12 +107,12 @@ def _row(program: Path, setting: Setting, advice: Advice, nothing: int) -> Row:
 
 
 def held(program: Path, line: str, *arguments: str) -> int:
-    """Return the bytes that a program reports at its end, run under a line for a shell.
+    """Return the bytes that a program reports at its end, run under a shell's settings line.
 
-    Raises `SimallocError` if it fails.
+    Raises `SimallocError` if the program fails.
     """
     given = dict(word.split("=", 1) for word in shlex.split(line.removeprefix("export ")))
-    done = subprocess.run(  # noqa: S603 - a program of ours
+    done = subprocess.run(  # noqa: S603 - one of our own programs
         [program, *arguments],
         env={**os.environ, **given},
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+"""The page for docs. Its text is in `page.md`, its figures come from the run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
 
 
 def _followed(one: Advised) -> str:
-    """State what an advised line saved, and which of the other lines saved more."""
+    """State the memory that an advised setting saved, and name the settings that saved more."""
     followed = next((row for row in one.rows if row.advised), None)
     if followed is None:
         return ""

@@ -1,8 +1,8 @@
-/* Prints the process's resident anonymous pages in bytes. */
+/* Prints the resident anonymous pages of the process, in bytes. */
 #include <stdio.h>
 
 static inline void print_held(void) {
-    static char line[256]; /* neither stdio's buffers nor malloc take part */
+    static char line[256]; /* avoids stdio buffers and malloc, which would change the result */
     FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
     unsigned long held = 0;
     while (rollup && fgets(line, sizeof line, rollup))

@@ -1,6 +1,5 @@
-/* Idle threads: each works at its turn, keeps a few objects, and then waits forever.
- *
- * With an arena each, no other thread reuses the memory that they have freed. */
+/* Idle threads: each thread works once in turn, keeps a few objects, and then waits forever. With
+ * one arena per thread, no other thread reuses the memory that a thread has freed. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static void *work(void *number) {
             free(held[i]);
     turn++;
     pthread_cond_broadcast(&changed);
-    while (turn >= 0) /* forever */
+    while (turn >= 0) /* wait forever */
         pthread_cond_wait(&changed, &lock);
     return held;
 }
@@ -42,5 +41,5 @@ int main(int count, char **arguments) {
         pthread_cond_wait(&changed, &lock);
     print_held();
     fflush(stdout);
-    _exit(EXIT_SUCCESS); /* the recording ends here too, while the threads wait */
+    _exit(EXIT_SUCCESS); /* the recording also ends here, while the threads still wait */
 }

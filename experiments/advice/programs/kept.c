@@ -1,4 +1,4 @@
-/* No saving is possible: all allocated memory is kept. */
+/* No saving is possible: the program keeps all allocated memory. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
-/* Producers and consumers: messages are allocated by one thread and freed by another.
- *
- * A burst fills the queue, which then runs dry: the freed memory stays in the producers' arenas. */
+/* Producers and consumers: one thread allocates a message and another frees it. A burst fills the
+ * queue, which then drains: the freed memory stays in the producers' arenas. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

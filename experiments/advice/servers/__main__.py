@@ -1,4 +1,4 @@
-"""`python -m experiments.advice.servers`: run the servers and keep what came out."""
+"""`python -m experiments.advice.servers`: run the servers and store the results."""
 
 import platform
 import sys
@@ -20,10 +20,10 @@ from simalloc.version import code_version
 @experiment("python -m experiments.advice.servers", "python -m experiments.advice.servers Redis")
 @click.argument("servers", nargs=-1)
 def command(servers: Sequence[str]) -> None:
-    """Record servers, predict their heaps, and run them: some minutes.
+    """Record servers, predict their heaps, and run them. This takes some minutes.
 
-    All servers of installed Debian packages are tried, or the named SERVERS. Their results replace
-    the kept ones, for the page that `python -m experiments.advice` makes.
+    Without SERVERS, all servers of installed Debian packages are run. The results replace the
+    stored results, from which `python -m experiments.advice` makes its page.
     """
     lines, said = kept_lines(), kept_said()
     for server in SERVERS:

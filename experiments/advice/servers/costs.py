@@ -53,7 +53,7 @@ def command(servers: Sequence[str]) -> None:
     """Estimate and measure the CPU seconds that settings cost SERVERS.
 
     Each server runs in turn under a malloc at its defaults and under a setting that returns more
-    memory to the system. Without SERVERS: those whose costs exceed the variation between runs.
+    memory to the system. The default SERVERS are those whose costs exceed the run-to-run variation.
     """
     names = servers or ("MariaDB reports", "Node service")
     for name in names:
@@ -64,7 +64,7 @@ def command(servers: Sequence[str]) -> None:
 
 
 def _measured(server: Server) -> Iterator[tuple[Value, ...]]:
-    """Yield a row for each setting of a server."""
+    """Yield one row for each setting of a server."""
     with TemporaryDirectory(prefix="simalloc-") as folder:
         place = Path(folder)
         shim = built_shim(place)

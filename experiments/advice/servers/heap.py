@@ -1,4 +1,4 @@
-"""The resident bytes of a process's malloc heap, from outside: pages that nothing else explains."""
+"""The resident bytes of a process's malloc heap, measured from outside by exclusion."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _PRESENT: Final = np.uint64(1 << 63 | 1 << 62)
 _OF_FILE: Final = np.uint64(1 << 61)
 _ELF: Final = b"\x7fELF\x02\x01"
 _TABLE: Final = (("<Q", 32), ("<H", 54), ("<H", 56))
-"""Where an ELF header has the place of its program headers, the bytes of each, and their number."""
+"""Format and offset, in an ELF header, of the program headers' offset, entry size and number."""
 _AT_FIXED_ADDRESSES: Final = 2
 _LOADED: Final = 1
 _MAPPED: Final = 1
 _THREAD: Final = 2
 _OF_THREAD: Final = 0x900
-"""Bytes that glibc has for a thread at the end of its stack."""
+"""Bytes of glibc's thread data at the end of a thread's stack."""
 _MAX_GUARD: Final = 64 << 10
-"""The largest guard of a stack: Java's has some pages of its own."""
+"""Maximum size of a stack's guard in bytes; Java adds some guard pages of its own."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class _Area:
 
 
 def heap_bytes(process: int, log: Path) -> int:
-    """Return the bytes of the heap: of private pages of no file that are resident.
+    """Return the resident bytes of the heap, which are in private anonymous pages.
 
-    Left out are stacks, the static data behind a library's file, and what the program has mapped by
-    itself. `log` has the stacks and the mappings.
+    The function excludes stacks, static data after a library's file, and the program's own
+    mappings. `log` lists the stacks and the mappings.
     """
     areas = [area for area in _areas(process) if area.name != "[stack]"]
     left_out = [*_own_maps(log, areas), *_static_data(areas), *_stacks(log, areas)]
@@ -67,10 +67,10 @@ def heap_bytes(process: int, log: Path) -> int:
 
 
 def _stacks(log: Path, areas: list[_Area]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the threads' stacks, and of stacks that glibc keeps for later threads.
+    """Yield the address ranges of the threads' stacks, and of stacks that glibc keeps for reuse.
 
-    A stack ends with glibc's data on its thread, whose address is in the log, and begins after a
-    guard.
+    A stack begins after a guard and ends with glibc's data on its thread. The address of these data
+    is in the log.
     """
     threads = [thread for kind, thread, *_ in _records(log) if kind == _THREAD]
     for guard, area in pairwise(areas):
@@ -81,9 +81,9 @@ def _stacks(log: Path, areas: list[_Area]) -> Iterator[tuple[int, int]]:
 
 
 def _static_data(areas: list[_Area]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the data that files declare without contents (`.bss`).
+    """Yield the address ranges of the data that files declare without contents (`.bss`).
 
-    They follow a file's last mapping, and the kernel may show them as one area with the next one.
+    These data follow a file's last mapping. The kernel may merge them with the next area.
     """
     starts: dict[str, int] = {}
     for area in areas:
@@ -97,7 +97,7 @@ def _static_data(areas: list[_Area]) -> Iterator[tuple[int, int]]:
 
 
 def _without_contents(content: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of an ELF file's segments beyond their contents, in whole pages."""
+    """Yield the ranges, in whole pages, of an ELF file's segments beyond their file contents."""
     at, width, count = (struct.unpack_from(format_, content, place)[0] for format_, place in _TABLE)
     is_moved = struct.unpack_from("<H", content, 16)[0] != _AT_FIXED_ADDRESSES
     for number in range(count):
@@ -121,7 +121,7 @@ def _areas(process: int) -> Iterator[_Area]:
 
 
 def _own_maps(log: Path, areas: list[_Area]) -> list[tuple[int, int]]:
-    """Return the ranges that the program, without its malloc, has mapped and not unmapped."""
+    """Return the ranges that the program, but not its malloc, has mapped and not unmapped."""
     mallocs = [area for area in areas if _MALLOCS.search(area.name)]
     kept: list[tuple[int, int]] = []
     for kind, address, length, caller in _records(log):

@@ -1,4 +1,4 @@
-"""Summary of the servers on docs/advice.md: sentences, and a table of the advised lines."""
+"""Summary of the servers on docs/advice.md: sentences, and a table of the advised settings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def is_near(line: Line) -> bool:
 
 
 def _apart(far: Sequence[Line]) -> str:
-    """State for which differences the ranges of predictions and of measurements are apart."""
+    """State for which differences the ranges of predictions and of measurements do not overlap."""
     apart = [
         f"{line.server} under {_name(line)}"
         for line in far
@@ -97,7 +97,7 @@ def _pairs(lines: Sequence[Line]) -> list[tuple[Line, Line]]:
 
 
 def _claims(pair: tuple[Line, Line]) -> str:
-    """State what an advised line did not do: save memory in every run, at no cost in CPU time."""
+    """State an advised setting's failures to save memory in every run or to cost no CPU time."""
     advised, before = pair
     said = []
     if max(_heaps(advised)) >= min(_heaps(before)):

@@ -1,4 +1,4 @@
-"""Memory of the servers, as measured by `python -m experiments.advice.servers`: two CSV files."""
+"""Stored results of `python -m experiments.advice.servers`, in two CSV files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Said:
 
 
 def write(lines: Sequence[Line], said: Sequence[Said], notes: Sequence[str]) -> None:
-    """Write both files; `notes` state their contents and origin at their tops."""
+    """Write both files; `notes` state their contents and origin at the top."""
     with RUNS.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {note}\n" for note in notes)
         writer = csv.writer(file, lineterminator="\n")
@@ -49,13 +49,13 @@ def write(lines: Sequence[Line], said: Sequence[Said], notes: Sequence[str]) -> 
 
 
 def notes() -> list[str]:
-    """Return the notes of the kept files."""
+    """Return the notes of the stored files."""
     with RUNS.open(encoding="utf-8") as file:
         return [line.removeprefix("# ").strip() for line in file if line.startswith("#")]
 
 
 def kept_lines() -> list[Line]:
-    """Return the measurements, a line for each server, malloc and setting."""
+    """Return the measurements, one line for each server, malloc and setting."""
     found: dict[tuple[str, ...], list[tuple[int, Measured]]] = {}
     for row in _rows(RUNS):
         key = tuple(row[name] for name in _COLUMNS[:6])

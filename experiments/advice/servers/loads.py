@@ -1,4 +1,4 @@
-"""Servers of Debian's packages, and the load that each gets: from this process, by loopback."""
+"""Servers of Debian's packages, and the load of each, which this process generates on loopback."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SECONDS: Final = 60.0
 
 
 class Served(NamedTuple):
-    """The number of requests that a load made, and of those without the expected reply."""
+    """The number of requests of a load, and the number without the expected reply."""
 
     requests: int
     failed: int = 0
@@ -40,7 +40,7 @@ class Served(NamedTuple):
 class Server:
     """A server: its preparation in a folder, its command with a port, and its load.
 
-    `load` gets the folder and the port. It raises an error if a connection breaks.
+    `load` receives the folder and the port. It raises an error if a connection breaks.
     """
 
     name: str
@@ -52,20 +52,20 @@ class Server:
 
     @property
     def is_installed(self) -> bool:
-        """True if its program is installed."""
+        """True if the server's program is installed."""
         return shutil.which(self.program) is not None
 
 
 def _run(command: Sequence[str]) -> None:
-    """Run a program to its end. Raises `SimallocError` if it fails."""
+    """Run a program to completion. Raise `SimallocError` if it fails."""
     try:
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - of Debian's packages
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - Debian packages
     except (OSError, subprocess.CalledProcessError) as error:
         raise SimallocError(f"{command[0]} failed: {error}") from error
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody has."""
+    """Return an unused port on loopback."""
     with socket.socket() as some:
         some.bind(("127.0.0.1", 0))
         port: int = some.getsockname()[1]
@@ -73,7 +73,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int, is_alive: Callable[[], bool]) -> None:
-    """Wait until somebody listens at a port. Raises `SimallocError` if that takes too long."""
+    """Wait until a process listens on a port. Raise `SimallocError` if that takes too long."""
     end = time.monotonic() + _SECONDS
     while time.monotonic() < end and is_alive():
         try:
@@ -94,12 +94,12 @@ def listening(
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Prepare and start a server in a folder; yield its process and port once it listens.
 
-    `before` is put before its command, and `variables` are added to its environment. It is killed
-    at the end. Raises `SimallocError` if it does not start.
+    `before` is put before the server's command, and `variables` are added to its environment. The
+    server is killed at the end. Raises `SimallocError` if it does not start.
     """
     port = free_port()
     server.prepare(folder, port)
-    process = subprocess.Popen(  # noqa: S603 - a server of Debian's, or one of ours
+    process = subprocess.Popen(  # noqa: S603 - a Debian server or our own
         [*before, *server.command(folder, port)],
         env=os.environ | variables,
         stdout=subprocess.DEVNULL,
@@ -114,7 +114,7 @@ def listening(
 
 
 def _by_clients(work: Callable[[int, int], Served], port: int) -> Served:
-    """Let clients work at the same time; each gets its number."""
+    """Run the clients concurrently; each receives its number."""
     with ThreadPoolExecutor(_CLIENTS) as pool:
         return Served(*map(sum, zip(*pool.map(partial(work, port), range(_CLIENTS)), strict=True)))
 
@@ -124,7 +124,7 @@ def _memcached(_folder: Path, port: int) -> Served:
 
 
 def _memcached_client(port: int, number: int) -> Served:
-    random, count = Random(number), 1500  # noqa: S311 - a load, no secret
+    random, count = Random(number), 1500  # noqa: S311 - a load, not a secret
     failed = 0
     with socket.create_connection(("127.0.0.1", port), 10) as server:
         answers = server.makefile("rb")
@@ -144,7 +144,7 @@ def _redis(_folder: Path, port: int) -> Served:
 
 
 def _redis_client(port: int, number: int) -> Served:
-    random, count = Random(number), 4000  # noqa: S311 - a load, no secret
+    random, count = Random(number), 4000  # noqa: S311 - a load, not a secret
     failed = 0
     with socket.create_connection(("127.0.0.1", port), 10) as server:
         answers = server.makefile("rb")
@@ -170,7 +170,7 @@ def _prepare_mariadb(folder: Path, _port: int) -> None:
 
 
 def _mariadb(_folder: Path, port: int) -> Served:
-    """Run mariadb-slap, which ends with an error if a query fails."""
+    """Run mariadb-slap, which fails if a query fails."""
     queries = 1500
     _run(
         ["mariadb-slap", "--no-defaults", "--host=127.0.0.1", f"--port={port}", "--user=root",
@@ -185,7 +185,7 @@ def _http(_folder: Path, port: int, method: str = "POST") -> Served:
 
 
 def _http_client(port: int, number: int, *, method: str) -> Served:
-    random, count = Random(number), 150  # noqa: S311 - a load, no secret
+    random, count = Random(number), 150  # noqa: S311 - a load, not a secret
     failed = 0
     client = HTTPConnection("127.0.0.1", port, timeout=30)
     for turn in range(count):
@@ -198,7 +198,7 @@ def _http_client(port: int, number: int, *, method: str) -> Served:
 
 
 def _is_served(client: HTTPConnection, method: str, path: str, body: str | None = None) -> bool:
-    """Make a request, and return whether the reply is whole and no error."""
+    """Make a request, and return whether the reply is complete and successful."""
     client.request(method, path, body)
     reply = client.getresponse()
     return len(reply.read()) > 0 and reply.status == HTTPStatus.OK
@@ -221,7 +221,7 @@ def _prepare_nginx(folder: Path, port: int) -> None:
 
 
 class _Origin(BaseHTTPRequestHandler):
-    """The site behind a proxy: each path has a text of a size of its own, which may be kept."""
+    """The site behind a proxy: the text of each path has its own size and may be cached."""
 
     protocol_version = "HTTP/1.1"
 
@@ -233,7 +233,7 @@ class _Origin(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         pass
 
 
@@ -260,7 +260,7 @@ def _squid(_folder: Path, port: int) -> Served:
 
 
 def _squid_client(port: int, number: int, *, site: str) -> Served:
-    random, count = Random(number), 400  # noqa: S311 - a load, no secret
+    random, count = Random(number), 400  # noqa: S311 - a load, not a secret
     failed = 0
     client = HTTPConnection("127.0.0.1", port, timeout=30)
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Servers are recorded, their memory is predicted, and then they are run and measured."""
+"""Records servers, predicts their memory, and then runs and measures them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from simalloc.heap.real import installed
 from simalloc.trace import Trace, read_trace
 
 TIMES: Final = 3
-"""Number of recordings of a server, and number of its runs under each line."""
+"""Number of recordings of a server, and number of its runs under each setting."""
 _DEFAULTS: Final = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 _SOURCE: Final = Path(__file__).with_name("own_maps.c")
 _CALM: Final = 0.3
-"""Seconds that a server gets to settle after its load."""
+"""Seconds for which a server may settle after its load."""
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -57,7 +57,7 @@ class Measured:
 class Line:
     """A malloc and setting of a server: the heap at the end, predicted and in each run.
 
-    There is a prediction from each recording.
+    There is one prediction per recording.
     """
 
     server: str
@@ -71,27 +71,27 @@ class Line:
 
     @property
     def predicted(self) -> float:
-        """The median of the predictions."""
+        """Median of the predictions."""
         return median(self.predictions)
 
     @property
     def held(self) -> float:
-        """The median of the measured heaps."""
+        """Median of the measured heaps."""
         return median(run.heap for run in self.runs)
 
     @property
     def cpu(self) -> float:
-        """The median of the CPU seconds."""
+        """Median of the CPU seconds."""
         return median(run.cpu for run in self.runs)
 
     @property
     def rate(self) -> float:
-        """The median of the requests per second."""
+        """Median of the requests per second."""
         return median(run.requests / run.seconds for run in self.runs)
 
     @property
     def failed(self) -> int:
-        """The failed requests of all runs."""
+        """Number of failed requests in all runs."""
         return sum(run.failed for run in self.runs)
 
 
@@ -105,10 +105,10 @@ class Found:
 
 
 def measure_server(server: Server, report: Callable[[str], None]) -> Found:
-    """Record a server, predict, and run it `TIMES` times under each malloc and the advice.
+    """Record a server, predict its heap, and run it `TIMES` times under each malloc and the advice.
 
-    The advice is from the first recording. Raises `SimallocError` if the server cannot be recorded
-    or run.
+    The advice is based on the first recording. Raises `SimallocError` if the server cannot be
+    recorded or run.
     """
     with TemporaryDirectory(prefix="simalloc-") as folder:
         place = Path(folder)
@@ -140,7 +140,7 @@ def _run_under(settings: Sequence[Setting], advice: Advice) -> list[Setting]:
 
 
 def _again(trace: Trace, setting: Setting) -> Setting:
-    """Return the same setting for another recording."""
+    """Return the same setting, computed from another recording."""
     used = [one for one in candidates() if one.allocator == recorded(trace.provenance).allocator]
     tried = [setting.candidate, *(one for one in used if one != setting.candidate)]
     return settings_of(trace, tried, machine=machine_of(trace.provenance))[0]
@@ -166,20 +166,20 @@ def _line(
 
 
 def built_shim(folder: Path) -> Path:
-    """Compile the library that logs a server's own mappings. Raises `SimallocError` if it fails."""
+    """Compile the library that logs a server's own mappings, or raise `SimallocError`."""
     shim = folder / "own_maps.so"
     command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(shim), str(_SOURCE)]
     try:
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - sources of ours
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our sources
     except (OSError, subprocess.CalledProcessError) as error:
         raise SimallocError(f"{_SOURCE.name} cannot be compiled: {error}") from error
     return shim
 
 
 def record_server(server: Server, place: Path) -> Trace:
-    """Record a server, and return its trace until the end of its load.
+    """Record a server, and return its trace up to the end of its load.
 
-    The server is then ended, so that the recorder finds the bytes that were never written.
+    The server is then terminated so that the recorder finds the bytes that were never written.
     """
     path = place / "server.npz"
     with TemporaryDirectory(prefix="simalloc-") as folder:
@@ -197,7 +197,7 @@ def record_server(server: Server, place: Path) -> Trace:
 
 
 def run_server(server: Server, place: Path, shim: Path, line: str) -> Measured:
-    """Run a server under a line for a shell, and measure it at the end of its load."""
+    """Run a server under a shell's settings line, and measure it at the end of its load."""
     given = dict(word.split("=", 1) for word in shlex.split(line.removeprefix("export ")))
     log = place / "own_maps.log"
     log.write_bytes(b"")

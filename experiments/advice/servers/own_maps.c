@@ -1,9 +1,10 @@
-/* Logs the mappings and unmappings of a program itself, and its threads, to the file in
+/* Logs the program's own mappings and unmappings, and its threads, to the file in
  * SIMALLOC_OWN_MAPS.
  *
- * A record is four numbers of 64 bits: 1 for a mapping and 0 for an unmapping, address, length, and
- * the address of the caller, which distinguishes the calls of a malloc from others. For a thread
- * they are 2 and the address of glibc's data on it, which is in the thread's stack. */
+ * A record is four 64-bit numbers: 1 for a mapping or 0 for an unmapping, the address, the length,
+ * and the caller's address. The caller's address distinguishes a malloc's calls from others. For a
+ * thread, the first numbers are 2 and the address of glibc's data on the thread, which is in its
+ * stack. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
