@@ -1,1 +1,1 @@
-"""Detlefs, Dosser & Zorn 1993: five mallocs on eleven programs; here on the six at hand."""
+"""Detlefs, Dosser & Zorn 1993: five mallocs on eleven programs; six programs are available here."""

@@ -17,8 +17,8 @@ from simalloc.cli.progress import progress
 def command(out: Path) -> None:
     """Reproduce the tables of Detlefs, Dosser and Zorn 1993 on the shipped traces.
 
-    Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
-    and CSV, with a page on what agrees and what does not.
+    Standard output receives the tables, with published beside measured figures. The folder receives
+    them as Markdown and CSV, with a page on agreements and differences.
     """
     out.mkdir(parents=True, exist_ok=True)
     results = measure(progress)

@@ -1,4 +1,4 @@
-"""Differences of the measured heaps from print, allocator by allocator."""
+"""Differences of the measured heaps from print, for each allocator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.report.table import Value
 
 
 def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:
-    """Return measured over printed by program."""
+    """Return the ratio of measured to printed figure, by program."""
     return {
         program: here / printed
         for program, column, printed, here in comparison.pairs()
@@ -23,7 +23,7 @@ def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:
 
 
 def agreement_table(results: Results) -> Table:
-    """Return a row an allocator: table 9 on the paper's own runs, table 10 on all programs."""
+    """Return one row per allocator: table 9 on the paper's own runs, table 10 on all programs."""
     ninth, tenth = (table(results) for table in (table_9, table_10))
     rows: list[tuple[Value, ...]] = []
     for name in at_hand(PAPER):
@@ -40,7 +40,7 @@ def agreement_table(results: Results) -> Table:
 
 
 def _spread(values: list[float]) -> tuple[Value, ...]:
-    """Return the least, the median and the largest, and how many are near 1."""
+    """Return the minimum, the median and the maximum, and the number of values near 1."""
     if not values:
         return None, None, None, None
     shown = (Rounded(value, 2) for value in (min(values), median(values), max(values)))

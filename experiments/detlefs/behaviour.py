@@ -1,4 +1,4 @@
-"""Table 2: what the programs ask for, and the stdio buffers that the traces leave out."""
+"""Table 2: the programs' requests, and the stdio buffers that the traces lack."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from simalloc.trace import Op, Trace
 from simalloc.trace.statistics import Statistics
 
 BUFFER: Final = 8192
-"""Bytes of a stdio buffer in the C library of the time, which allocated it with malloc."""
+"""Size of a stdio buffer in the C library of the time, which allocated it with malloc."""
 
 _STREAMS: Final = 3
-"""Standard input, output and error: a larger difference has other causes."""
+"""Number of standard streams; a difference of more buffers has other causes."""
 
 OBJECTS: Final = "Total Objects (10^3)"
 BYTES: Final = "Total Bytes (10^3)"
@@ -29,7 +29,7 @@ COLUMNS: Final = (OBJECTS, BYTES, AVERAGE, MAX_OBJECTS, MAX_BYTES)
 
 
 def comparison(described: Mapping[str, Statistics]) -> Comparison:
-    """Return table 2 beside the traces' own figures; a realloc makes a new object, as in print."""
+    """Return table 2 beside the traces' figures; a realloc makes a new object, as in print."""
     return Comparison(
         PAPER.table(2),
         {program: _row(one) for program, one in described.items()},
@@ -41,9 +41,9 @@ def comparison(described: Mapping[str, Statistics]) -> Comparison:
 
 
 def buffers(program: str, described: Statistics) -> int:
-    """Return the number of stdio buffers that make the printed peak of the trace's.
+    """Return the number of stdio buffers that turn the trace's peak into the printed peak.
 
-    0 if no number of up to three does, to a K.
+    Returns 0 if no number up to three matches to one K.
     """
     gap = PAPER.table(2).cells[program][MAX_BYTES].value - _row(described)[MAX_BYTES]
     exact = gap * KILOBYTE_OF_REQUESTS
@@ -65,7 +65,7 @@ def with_buffers(trace: Trace, number: int) -> Trace:
 
 
 def buffers_table(described: Mapping[str, Statistics]) -> Table:
-    """Return the buffers of 8192 bytes by which the printed totals and peaks exceed the traces'."""
+    """Return the 8192-byte buffers by which printed totals and peaks exceed the traces'."""
     printed = PAPER.table(2).cells
     rows: list[tuple[Value, ...]] = []
     for program, one in described.items():

@@ -1,4 +1,4 @@
-"""ULTRIX between two of its kin: its source is proprietary, theirs is not."""
+"""ULTRIX's malloc between two related mallocs: its source is proprietary, theirs is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simalloc.report.table import Value
 
 
 def bracket(results: Results, program: str) -> tuple[float, float, float]:
-    """Return the heaps of the two, in K, and ULTRIX's as printed between them."""
+    """Return the heaps of the two related mallocs, in K, and ULTRIX's printed heap between them."""
     first, second = (
         run_of(results, program, name).peak_heap_bytes / KILOBYTE_OF_HEAP for name in KIN
     )
@@ -18,7 +18,7 @@ def bracket(results: Results, program: str) -> tuple[float, float, float]:
 
 
 def bracket_table(results: Results) -> Table:
-    """Return a row a program: 4.2BSD's heap, ULTRIX's in print, 4.4BSD's."""
+    """Return one row per program: 4.2BSD's heap, ULTRIX's in print, 4.4BSD's."""
     rows: list[tuple[Value, ...]] = [
         (PAPER.label(program), *(Rounded(size, 0) for size in bracket(results, program)))
         for program in PAPER.programs

@@ -1,4 +1,4 @@
-"""Choices behind the figures of the paper's own runs: stdio buffers, the collector's roots."""
+"""Choices that affect the figures of the paper's own runs: stdio buffers, the collector's roots."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from simalloc.report.table import Value
 from simalloc.trace import Trace
 
 BUFFERS: Final = (0, 1, 2, 3)
-"""Stdio buffers in front of a trace: none to one for each of the standard streams."""
+"""Numbers of stdio buffers before a trace, up to one for each standard stream."""
 
 COLLECTOR: Final = "bw-gc-2.6"
 ROOTS: Final = ("64K", "128K", "256K", "512K")
-"""Bytes of static data and stack that the collector looks through; the model's is the first."""
+"""Bytes of static data and stack that the collector scans; the model uses the first value."""
 
 
 def measure_choices(
     traces: Mapping[str, Trace], buffered: Mapping[str, int], progress: Progress
 ) -> Runs:
-    """Replay the paper's own runs with every number of buffers, and the collector by its roots.
+    """Replay the paper's own runs with every number of buffers, and the collector with all roots.
 
-    `buffered` has the number of buffers that table 2 speaks for, by program, where it is not 0.
+    `buffered` contains the number of buffers that table 2 implies, by program, if it is not 0.
     """
     texts = [with_mechanism(name) for name in at_hand(PAPER)]
     some = {
@@ -50,7 +50,7 @@ def _kilobytes(runs: Runs, key: str, text: str) -> float:
 
 
 def is_near(program: str, name: str, kilobytes: float) -> bool:
-    """Return whether a heap is within 5 percent of table 9."""
+    """Return whether a heap is within 5 % of table 9."""
     return abs(kilobytes / PAPER.table(9).cells[program][name].value - 1) <= NEAR
 
 
@@ -60,12 +60,12 @@ def heap(runs: Runs, program: str, number: int, name: str) -> float:
 
 
 def cells_near(runs: Runs, program: str, number: int) -> int:
-    """Return the number of the five heaps that are near print with `number` buffers."""
+    """Return how many of the five heaps are near print with `number` buffers."""
     return sum(is_near(program, n, heap(runs, program, number, n)) for n in at_hand(PAPER))
 
 
 def buffers_choice_table(runs: Runs, buffered: Mapping[str, int]) -> Table:
-    """Return print, then a row a number of buffers, for each program whose run is the paper's."""
+    """Return print and one row per number of buffers, for each program whose run is the paper's."""
     names = at_hand(PAPER)
     rows: list[tuple[Value, ...]] = []
     for program in SAME_RUN:
@@ -86,7 +86,7 @@ def collector_heap(runs: Runs, program: str, buffered: Mapping[str, int], roots:
 
 
 def roots_table(runs: Runs, buffered: Mapping[str, int]) -> Table:
-    """Return the collector's heaps by the bytes of its roots, beside print."""
+    """Return the collector's heaps by the size of its roots, beside print."""
     rows: list[tuple[Value, ...]] = [
         (
             PAPER.label(program),

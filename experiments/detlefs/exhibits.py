@@ -1,4 +1,4 @@
-"""Everything that the experiment shows, by name."""
+"""All tables of the experiment, by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results) -> dict[str, Exhibit]:
-    """Return every table by the stem of its file's name, in the order in which they are shown."""
+    """Return every table by the stem of its file name, in the order of presentation."""
     return {
         "table-2": Exhibit.compared(comparison(results.described)),
         "stdio-buffers": Exhibit.plain(buffers_table(results.described)),

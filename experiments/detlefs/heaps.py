@@ -1,4 +1,4 @@
-"""Tables 9 and 10: how large the heaps of real allocators became, headers and tables included."""
+"""Tables 9 and 10: peak heaps of real allocators, including headers and tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simalloc.heap import Run
 
 
 def table_9(results: Results) -> Comparison:
-    """Return the peak heaps beside print, the stdio buffers of the time in them."""
+    """Return the peak heaps, which include the stdio buffers of the time, beside print."""
     measured = {
         program: {
             name: run_of(results, program, name).peak_heap_bytes / KILOBYTE_OF_HEAP
@@ -25,7 +25,7 @@ def table_9(results: Results) -> Comparison:
 
 
 def table_10(results: Results) -> Comparison:
-    """Return the peak heap over the peak of live bytes beside print."""
+    """Return the peak heap over the peak live bytes, beside print."""
     measured: dict[str, dict[str, float]] = {}
     for program in PAPER.programs:
         runs = {name: run_of(results, program, name) for name in at_hand(PAPER)}

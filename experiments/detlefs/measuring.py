@@ -1,4 +1,4 @@
-"""All that is measured for the experiment."""
+"""All measurements of the experiment."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ class Results:
 
     described: Mapping[str, Statistics]
     runs: Runs
-    """Every program, `buffered` ones with the stdio buffers of the time."""
+    """Runs of every program; the traces of `buffered` programs include the stdio buffers of the
+    time.
+    """
     buffered: Mapping[str, int]
-    """Number of added stdio buffers, for each program that had some."""
+    """Number of added stdio buffers, for each program with at least one."""
     choices: Runs
-    """The paper's own runs with other numbers of buffers, and other roots of the collector."""
+    """Runs of the paper's programs with other numbers of buffers and other roots of the collector.
+    """
 
 
 def measure(progress: Progress) -> Results:
-    """Load the traces, describe them and replay them under the paper's five allocators."""
+    """Load the traces, compute their statistics and replay them under the five allocators."""
     traces = {program: catalogue.load(program) for program in PAPER.programs}
     described = {program: describe(trace) for program, trace in traces.items()}
     added = {program: buffers(program, described[program]) for program in traces}

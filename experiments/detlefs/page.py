@@ -1,7 +1,7 @@
-"""The page of plain words: what agrees with the paper, what does not, and why.
+"""The explanatory page: agreements with the paper, differences, and their causes.
 
-The figures in docs are tested to be these (tests/papers/test_detlefs.py).
-Where they move, read the words again.
+A test (tests/papers/test_detlefs.py) checks that docs shows the same figures. If they change, read
+the text again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _facts(results: Results) -> dict[str, Any]:
 
 
 def _heaps(results: Results) -> dict[str, Any]:
-    """Return the numbers of heaps and quotients near print, and the programs in print's order."""
+    """Return the counts of heaps and quotients near print, and programs in the printed order."""
     heaps = [
         here / printed
         for program, _, printed, here in table_9(results).pairs()
@@ -67,7 +67,7 @@ def _heaps(results: Results) -> dict[str, Any]:
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:
-    """Return the least and the most."""
+    """Return the minimum and the maximum."""
     ordered = sorted(values)
     return ordered[0], ordered[-1]
 

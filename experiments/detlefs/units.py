@@ -1,4 +1,4 @@
-"""The kilobyte of table 9: table 10 divides it by the peaks of table 2."""
+"""The number of bytes in a kilobyte of table 9, inferred from tables 2, 9 and 10."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ _AVERAGE: Final = "AVERAGE"
 
 
 def quotients_met(unit: int) -> tuple[int, int]:
-    """Return the number of cells of table 10 that a unit of table 9 gives exactly, and their total.
+    """Return the number of cells of table 10 that a unit of table 9 explains, and of all cells.
 
-    Both inputs are rounded: a cell is met if some figures that round to them give it.
+    Table 10 divides table 9 by the peaks of table 2, and both inputs are rounded. A cell is
+    explained if some pair of values that round to the inputs has a quotient that rounds to the
+    cell.
     """
     heaps, peaks, quotients = (PAPER.table(number) for number in (9, 2, 10))
     met = cells = 0

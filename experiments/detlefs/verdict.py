@@ -1,4 +1,4 @@
-"""The authors' verdict on space: GNU', G++ and QF take less than ULTRIX, the collector more."""
+"""The authors' verdict on space: GNU', G++ and QF need less than ULTRIX, the collector more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIDDLE: Final = "ultrix"
 
 
 def space_order(results: Results) -> dict[str, int]:
-    """Return on how many of the programs at hand the verdict holds, in print and here."""
+    """Return the number of available programs on which the verdict holds, in print and here."""
     printed = {program: PAPER.table(10).cells[program] for program in PAPER.programs}
     here = table_10(results).measured
     return {
@@ -27,6 +27,6 @@ def space_order(results: Results) -> dict[str, int]:
 
 
 def _holds(quotients: Mapping[str, float]) -> bool:
-    """Return whether the three are below ULTRIX, and the collector above it."""
+    """Return whether all three are below ULTRIX and the collector is above it."""
     least = quotients[MIDDLE]
     return all(quotients[name] < least for name in SPARING) and quotients[WASTEFUL] > least

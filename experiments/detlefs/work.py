@@ -1,4 +1,4 @@
-"""Tables 4 to 7 count instructions; beside them the work that a simulation can see."""
+"""Tables 4 to 7 count instructions; beside them is the work that a simulation counts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS: Final = (
 def work_table(results: Results) -> Table:
     """Return the printed instructions beside blocks visited, splits, merges and growths.
 
-    A realloc counts as a malloc and a free if it moves; `visited` is the mean over the searches.
+    A realloc that moves counts as a malloc and a free; `visited` is the mean per search.
     """
     rows = [_row(results, program, name) for program in PAPER.programs for name in at_hand(PAPER)]
     return Table("Tables 4 to 7: instructions in print, and the work counted here", _COLUMNS, rows)
@@ -42,7 +42,7 @@ def work_table(results: Results) -> Table:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's, over the programs; `chance` percent of all orders reach at least this value."""
+    """Spearman's correlation over the programs; `chance` percent of all orders reach it or more."""
 
     value: float
     chance: float
@@ -51,7 +51,7 @@ class Correlation:
 def rank_correlation(results: Results, name: str) -> Correlation | None:
     """Return the correlation of an allocator's printed instructions per malloc with visited blocks.
 
-    None if one of them is the same for all programs.
+    Returns None if either figure is the same for all programs.
     """
     visited = [run_of(results, program, name).counters.visited_mean for program in PAPER.programs]
     printed = [PAPER.table(4).cells[program][name].value for program in PAPER.programs]
@@ -65,7 +65,7 @@ def rank_correlation(results: Results, name: str) -> Correlation | None:
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
-    """Return each value's rank; equal values share the mean of theirs."""
+    """Return each value's rank; equal values share the mean of their ranks."""
     ordered = np.sort(values)
     ends = [np.searchsorted(ordered, values, side) for side in ("left", "right")]
     return np.asarray((ends[0] + ends[1] + 1) / 2)
