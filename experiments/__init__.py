@@ -1,1 +1,1 @@
-"""One module a paper: published figures beside measured ones."""
+"""Experiments, one package per page: published figures beside measured figures."""

@@ -1,4 +1,4 @@
-"""A published table beside the same table measured."""
+"""A published table beside the measured table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.report.table import Value
 
 @dataclass(frozen=True)
 class Comparison:
-    """`measured[row][column]` beside the cells of a published table; cells may be missing.
+    """Cells of a published table beside `measured[row][column]`, which may lack cells.
 
     `variant` describes the measurement, and `heading` returns the heading of a row or column.
     `rows` and `columns` are the published table's, or a selection.
@@ -28,12 +28,12 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """The table's number and caption, and the variant."""
+        """Title with the table's number and caption, and the variant."""
         caption = f"Table {self.published.number}. {self.published.caption}"
         return "; ".join(part for part in (caption, self.variant) if part)
 
     def pairs(self) -> list[tuple[str, str, float, float]]:
-        """Return (row, column, published, measured) for every cell that has both."""
+        """Return (row, column, published, measured) for every published cell that was measured."""
         return [
             (row, column, self.published.cells[row][column].value, self.measured[row][column])
             for row in self.rows
@@ -42,13 +42,13 @@ class Comparison:
         ]
 
     def table(self) -> Table:
-        """Return the table in the paper's form, with three lines a row."""
+        """Return the table in the paper's form, with three lines per row."""
         rows = [line for row in self.rows for line in self._row(row)]
         notes = (*self.published.mended, *self.notes)
         return Table(self.title, ("", *map(self.heading, self.columns)), rows, notes)
 
     def data(self) -> Table:
-        """Return a row a cell that has both figures, for CSV."""
+        """Return one row for each cell with both figures, for CSV."""
         rows = [(*pair, pair[3] - pair[2]) for pair in self.pairs()]
         return Table(self.title, ("row", "column", "published", "here", "difference"), rows)
 
@@ -78,7 +78,7 @@ def lines(
 
 
 def difference(published: float | None, measured: float | None, decimals: int) -> Value:
-    """Return measured less published with its sign, or nothing if either is missing."""
+    """Return measured minus published with its sign, or None if either is missing."""
     if published is None or measured is None:
         return None
     return Rounded(measured - published, decimals, signed=True)

@@ -1,4 +1,4 @@
-"""The contents of a paper and their treatment: the table that ends every paper's page."""
+"""The contents of a paper and their treatment: the last table of every paper's page."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 from simalloc.report import Markdown, Table
 
 COLUMNS: Final = ("of the paper", "on the page", "measured", "comparable", "why not")
-"""Each row names one table, figure, allocator or program of the paper, or several of them."""
+"""Columns; each row names one or several tables, figures, allocators or programs of the paper."""
 
 _TITLE: Final = "Every table, figure, allocator and program of the paper"
 
 
 def coverage_table(path: Path) -> Table:
-    """Return the table in a file such as `coverage.csv` of an experiment.
+    """Return the table in a file such as an experiment's `coverage.csv`.
 
-    A row has an explanation if and only if one of its three values is not "yes". Raises
-    `ValueError` for a row that violates this rule, or has other columns.
+    A row has an explanation if and only if at least one of its three values is not "yes". Raises
+    `ValueError` for a row that violates this rule, and for other columns.
     """
     with path.open(encoding="utf-8", newline="") as file:
         heading, *rows = csv.reader(file)

@@ -1,4 +1,4 @@
-"""The line at the end of each page that says what made it, from the notes in `pages.toml`."""
+"""The line at the end of each page that states its origin, from the notes in `pages.toml`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PAGES: Final = Path(__file__).with_name("pages.toml")
 
 
 def pages() -> dict[str, dict[str, Any]]:
-    """Return the notes on each page, by the experiment that makes it."""
+    """Return the notes on each page, by the experiment that writes the page."""
     return tomllib.loads(PAGES.read_text("utf-8"))
 
 
 def line(experiment: str) -> str:
-    """Return the line on the origin of an experiment's page; empty if the page is not kept."""
+    """Return the line on the origin of an experiment's page, or "" if the page is not listed."""
     entry = pages().get(experiment)
     if entry is None:
         return ""

@@ -1,4 +1,4 @@
-"""Mallocs that papers measured, alone and with headers and tables; the glibc at hand, its model."""
+"""Mallocs that papers measured, with and without headers and tables, and the installed glibc."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Progress = Callable[[str, float], AbstractContextManager[Callable[[float], None]
 """Opens a progress bar for a label and an amount of work (`simalloc.cli.progress`)."""
 
 SCALE: Final = 1
-"""Headers have their real size beside the program's."""
+"""Scale at which headers have their real size relative to the program's objects."""
 
 REALLOC: Final = Realloc.IN_PLACE
-"""Reallocs are the allocator's own."""
+"""Realloc as in each allocator."""
 
 Runs = dict[tuple[str, str], "Run"]
-"""Every simulation by the trace's key and the policy's text."""
+"""Every simulation, by the trace's key and the policy's text."""
 
 
 def glibc_here() -> str:
-    """Return the version of the glibc at hand; "" where the C library is another."""
+    """Return the version of the installed glibc, or "" if the C library is another one."""
     library, number = platform.libc_ver()
     return number if library == "glibc" else ""
 
@@ -40,22 +40,22 @@ def model_of_glibc() -> str:
 
 
 def at_hand(paper: Publication) -> tuple[str, ...]:
-    """Return the paper's policies that the catalogue has, in the paper's order."""
+    """Return the paper's policies that are in the catalogue, in the paper's order."""
     return tuple(name for name in paper.policies if name in CATALOGUE)
 
 
 def missing(paper: Publication) -> tuple[str, ...]:
-    """Return the paper's policies that the catalogue does not have."""
+    """Return the paper's policies that are not in the catalogue."""
     return tuple(name for name in paper.policies if name not in CATALOGUE)
 
 
 def with_mechanism(name: str) -> str:
-    """Return the text of a policy with its own headers and tables, on the 32-bit machines."""
+    """Return the text of a policy with its own headers and tables, on a 32-bit machine."""
     return f"{name}:mechanism=on,word=4"
 
 
 def both_ways(names: Iterable[str]) -> list[str]:
-    """Return the texts of policies alone and with mechanism."""
+    """Return the texts of policies without and with mechanism."""
     return [text for name in names for text in (name, with_mechanism(name))]
 
 

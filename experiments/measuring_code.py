@@ -1,6 +1,7 @@
-"""A digest of the Python that measured a kept file: modules of the experiments, without comments.
+"""A digest of the Python code that measured a stored file, without comments.
 
-simalloc's own code is not part of it; `experiments.provenance` compares what that code does.
+The digest covers the experiments' modules. It excludes simalloc's own code, whose behaviour
+`experiments.provenance` compares.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def digest_of_code(module: str, root: Path = ROOT) -> str:
 
 
 def _reached(module: str, root: Path) -> set[str]:
-    """Return the names of a module and of the modules it imports, directly or indirectly."""
+    """Return the names of a module and of the modules that it imports, directly or indirectly."""
     reached: set[str] = set()
     ahead = [module]
     while ahead:
@@ -60,7 +61,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def _path(name: str, root: Path) -> Path | None:
-    """Return the file of a module of the experiments; None for a package or another module."""
+    """Return the file of a module of the experiments, or None for a package or another module."""
     path = root.joinpath(*name.split(".")).with_suffix(".py")
     return path if name.startswith("experiments.") and path.is_file() else None
 
@@ -73,10 +74,10 @@ def _parsed(name: str, root: Path) -> ast.Module:
 
 
 def _meaning(node: object) -> object:
-    """Return a syntax tree as tuples and lists, the same in all releases of Python.
+    """Return a syntax tree as tuples and lists, equal in all releases of Python.
 
-    Empty fields are left out because new releases add some. Statements that are only text are
-    docstrings.
+    Empty fields are omitted because new releases add some. An expression statement with only a
+    string is a docstring.
     """
     if isinstance(node, ast.AST):
         fields = [(name, _meaning(value)) for name, value in ast.iter_fields(node)]

@@ -1,4 +1,4 @@
-"""Output of an experiment, and its files, each written completely or not at all."""
+"""Output of an experiment and its files; each file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from simalloc.report import Table, write_table
 
 
 class Compared(Protocol):
-    """A published table beside the same measured: what the `Comparison` of an experiment is."""
+    """Protocol of an experiment's `Comparison`: a published table beside the measured one."""
 
     def table(self) -> Table:
-        """Return it for people."""
+        """Return the table for people."""
 
     def data(self) -> Table:
-        """Return it for programs."""
+        """Return the table for programs."""
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table for people, and the same for programs."""
+    """One table for people, and its form for programs."""
 
     table: Table
     data: Table
@@ -40,13 +40,13 @@ class Exhibit:
 
     @classmethod
     def plain(cls, table: Table) -> Self:
-        """Show a table as it is; for programs with headings of one line."""
+        """Show a table unchanged; for programs, each heading becomes one line."""
         one_line = [column.replace("\n", ", ") for column in table.columns]
         return cls(table, replace(table, columns=one_line))
 
 
 def write_tables(exhibits: Mapping[str, Exhibit], folder: Path, title: str) -> None:
-    """Write every table as CSV, NAME.csv, and all together as Markdown, tables.md."""
+    """Write every table as CSV (NAME.csv), and all tables as Markdown (tables.md)."""
     for name, exhibit in exhibits.items():
         write_csv(exhibit.data, folder / f"{name}.csv")
     text = "\n".join(markdown(exhibit.table) for exhibit in exhibits.values())
@@ -54,14 +54,14 @@ def write_tables(exhibits: Mapping[str, Exhibit], folder: Path, title: str) -> N
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Write tables to stdout, an empty line after each."""
+    """Write tables to standard output, with an empty line after each."""
     for table in tables:
         write_table(table, "table", sys.stdout)
         sys.stdout.write("\n")
 
 
 def write_csv(table: Table, path: Path) -> None:
-    """Write a table as CSV, as a whole."""
+    """Write a table as CSV, completely or not at all."""
     stream = StringIO()
     write_table(table, "csv", stream)
     write_text(stream.getvalue(), path)
@@ -75,10 +75,10 @@ def markdown(table: Table) -> str:
 
 
 def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table | Exhibit]) -> str:
-    """Return a page: the words of a file, with the figures of a run in them.
+    """Return a page: a text file, with the figures of a run filled in.
 
-    `{tables[NAME]}` stands for a table or an exhibit, other fields for facts. The last line states
-    the page's origin.
+    `{tables[NAME]}` represents a table or an exhibit, other fields represent facts. The last line
+    states the page's origin.
     """
     tables = {
         name: markdown(one.table if isinstance(one, Exhibit) else one)
@@ -91,33 +91,33 @@ def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table |
 
 
 def findings(page: str) -> list[str]:
-    """Return the bold sentence that begins an item of a page's section "In short"."""
+    """Return the bold sentences that begin the items of a page's section "In short"."""
     section = page.partition("## In short\n")[2].partition("\n## ")[0]
     found = re.findall(r"^- \*\*(.+?\.)\*\*", section, re.MULTILINE | re.DOTALL)
     return [_filled(f"- {item}", "  ") for item in found]
 
 
 def listed(items: Sequence[str]) -> str:
-    """Return the items as people list them."""
+    """Return the items as an English list."""
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a text file as a whole."""
+    """Write a text file, completely or not at all."""
     with replacing(path) as stream:
         stream.write(text.encode())
 
 
 def write_figure(draw: Callable[[BinaryIO], None], path: Path) -> None:
-    """Let `draw` write a picture to the stream it is given, and keep it if that went well."""
+    """Let `draw` write a picture to a stream, and keep the file if `draw` succeeds."""
     with replacing(path) as stream:
         draw(stream)
 
 
 def wrapped(block: str) -> str:
-    """Return paragraphs and lists with lines of equal length, all else as it is."""
+    """Return paragraphs and lists with lines of equal length, and other blocks unchanged."""
     if block.startswith("- "):
         return "\n".join(_filled(f"- {item}", "  ") for item in block[2:].split("\n- "))
     if block.startswith(("|", "#", "!", "```", "\n")) or "\n|" in block or block.endswith("**"):

@@ -1,20 +1,20 @@
-"""The code, the traces and the command that each kept result and each page comes from.
+"""The code, the traces and the command that produce each stored result and each page.
 
-`kept.toml` lists every kept file, and `pages.toml` every page that an experiment makes. An entry's
-`behaviour` is a digest of what its policies do: the address of each object and the heap after each
-event, on the first `PROBED` events of its `probes`; with `resident`, the resident bytes too. A
-comment or a faster loop leaves the digest as it is. A change of a placement changes it, unless the
-change shows only later in a trace or under other parameters than the default ones. A kept file's
-`experiment` is a digest of the Python that measured it, which starts at its `module`
+`kept.toml` lists every stored file, and `pages.toml` every page that an experiment writes. An
+entry's `behaviour` is a digest of its policies' results: the address of each object and the heap
+after each event, on the first `PROBED` events of its `probes`; with `resident`, also the resident
+bytes. A comment or a faster loop does not change the digest. A changed placement changes it, unless
+the change appears only later in a trace or only under other parameters than the defaults. A stored
+file's `experiment` is a digest of the Python code that measured it, starting at its `module`
 (`experiments/measuring_code.py`).
 
-`tests/unit/experiments/test_provenance.py` fails when an entry no longer agrees with the code, the
-traces, the kept file or the page. After a file or a page was measured again,
+`tests/unit/experiments/test_provenance.py` fails if an entry disagrees with the code, the traces,
+the stored file or the page. After a file or a page was measured again,
 
     python -m experiments.provenance growth/kept.csv growth-unit.md
 
-writes their digests anew, the version of the code of kept files, the last line of each page, and
-the tables of docs/provenance.md.
+updates their digests, the code version of stored files, the last line of each page, and the tables
+of docs/provenance.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PAGE: Final = DOCS / "provenance.md"
 PROBES: Final = ["cfrac", "git"]
 PROBED: Final = 20_000
 IN_FILE: Final = "in the file"
-"""The value of `policies` if the kept file has a column `policy`."""
+"""Value of `policies` if the stored file has a column `policy`."""
 _SHORT: Final = 12
 _HEAD: Final = (
     "# Written by `python -m experiments.provenance FILE`; that module explains the keys.\n"
@@ -84,12 +84,12 @@ the division into functions had changed. The tests of the papers measure a part 
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """Return the notes on each kept file, by its path below `experiments`."""
+    """Return the notes on each stored file, by its path below `experiments`."""
     return tomllib.loads(ENTRIES.read_text("utf-8"))
 
 
 def digests(name: str, entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests that an entry should have now."""
+    """Return the current digests for the entry of a stored file."""
     found = {
         "sha256": hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:_SHORT],
         "experiment": digest_of_code(entry["module"]),
@@ -100,13 +100,13 @@ def digests(name: str, entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digests_of_page(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests that the entry of a page should have now."""
+    """Return the current digests for the entry of a page."""
     found = {"traces": traces(entry["group"])} if "group" in entry else {}
     return found | behaviour_of(entry, tuple(entry["policies"]))
 
 
 def behaviour_of(entry: Mapping[str, Any], policies: Sequence[str]) -> dict[str, str]:
-    """Return the digest of an entry's policies, if it has any."""
+    """Return the digest of an entry's policies, or {} if it has none."""
     if not policies:
         return {}
     probes = tuple(entry.get("probes", PROBES))
@@ -114,7 +114,7 @@ def behaviour_of(entry: Mapping[str, Any], policies: Sequence[str]) -> dict[str,
 
 
 def policies_of(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the policies that decide a file: those listed, or those in its column `policy`."""
+    """Return the policies that determine a file: listed ones, or those in its column `policy`."""
     listed = entry.get("policies", ())
     if listed != IN_FILE:
         return tuple(listed)
@@ -123,7 +123,7 @@ def policies_of(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def traces(group: str) -> str:
-    """Return a digest of all shipped traces of a group of the catalogue."""
+    """Return a digest of all shipped traces in a group of the catalogue."""
     events = sorted(
         f"{name} {one.sha256}\n" for name, one in catalogue().items() if one.group == group
     )
@@ -151,7 +151,7 @@ def _probe(name: str) -> Trace:
 
 
 def page(noted: Mapping[str, Mapping[str, Any]], pages: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the page with the tables of all kept files and of all pages."""
+    """Return the page with the tables of all stored files and of all pages."""
     columns = ["file", "command", "code", "traces", "behaviour", "experiment"]
     rows = [
         [
@@ -176,12 +176,12 @@ def page(noted: Mapping[str, Mapping[str, Any]], pages: Mapping[str, Mapping[str
 
 
 def _source(entry: Mapping[str, Any]) -> str:
-    """Return the group of traces of an entry with its digest, or what else was measured."""
+    """Return the group of an entry's traces with its digest, or the entry's other input."""
     return f"{entry['group']}: {entry['traces']}" if "traces" in entry else str(entry["input"])
 
 
 def note(names: Sequence[str]) -> None:
-    """Write the digests of some kept files and pages anew, and the page about them."""
+    """Update the digests of some stored files and pages, and the page about them."""
     noted, pages = entries(), made.pages()
     for name in noted.keys() & names:
         noted[name] |= digests(name, noted[name]) | {"code": code_version()}
@@ -203,7 +203,7 @@ def with_line(text: str, before: str, after: str) -> str:
 
 
 def _toml(noted: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return entries as TOML, an empty line in front of each."""
+    """Return entries as TOML, with an empty line before each."""
     return "".join(
         f"\n[{json.dumps(name)}]\n"
         + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
@@ -218,9 +218,9 @@ def _names() -> list[str]:
 @experiment("python -m experiments.provenance growth/kept.csv")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Choice(_names()))
 def main(files: tuple[str, ...]) -> None:
-    """Write the digests of kept results and of pages anew, and docs/provenance.md.
+    """Update the digests of stored results and of pages, and docs/provenance.md.
 
-    A FILE is a path below experiments, or the name of a page in docs. Without a FILE only
+    A FILE is a path below experiments, or the name of a page in docs. Without FILE, only
     docs/provenance.md is written.
     """
     note(files)

@@ -1,7 +1,7 @@
 """The figures that a paper prints, read from data files: `tableN.csv` and `tables.toml`.
 
-Each CSV holds the cells of one table as text, digit for digit; the TOML file has captions, notes
-on what had to be mended, figures that stand in the prose, and our names for what the paper writes.
+Each CSV file contains the cells of one table as text, digit for digit. The TOML file contains
+captions, notes on corrections, figures from the prose, and our names for the paper's names.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _SIGNS: Final = "%K"
 
 @dataclass(frozen=True)
 class Printed:
-    """A figure as printed, such as `1.64%` or `2,409K`, in the unit it is printed in."""
+    """A figure as printed, such as `1.64%` or `2,409K`, in its printed unit."""
 
     text: str
 
     @property
     def value(self) -> float:
-        """The figure without its sign of unit."""
+        """Figure without the sign of its unit."""
         return float(self._digits)
 
     @property
     def half_unit(self) -> float:
-        """Half a unit of the last printed place: how far rounding can have moved the figure."""
+        """Half a unit of the last printed decimal, the maximum rounding error."""
         return 0.5 * 10.0**-self.decimals
 
     @property
     def decimals(self) -> int:
-        """The number of places printed after the point."""
+        """Number of printed decimals."""
         return len(self._digits.partition(".")[2])
 
     @property
@@ -47,8 +47,8 @@ class Printed:
 class PublishedTable:
     """One table of a paper.
 
-    `cells[row][column]` is what stands there; cells that are empty or could not be read are
-    missing. Programs and policies go by their names in simalloc, other headings as printed.
+    `cells[row][column]` is the printed cell; empty and unreadable cells are missing. Programs and
+    policies have their names in simalloc, other headings are as printed.
     """
 
     number: int
@@ -59,13 +59,13 @@ class PublishedTable:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of the rows."""
+        """Names of the rows."""
         return tuple(self.cells)
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A paper whose figures are in a folder."""
+    """A paper whose figures are stored in a folder."""
 
     folder: Path
 
@@ -92,7 +92,7 @@ class Publication:
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Simalloc's names of the programs that there are traces of."""
+        """Simalloc's names of the programs for which we have traces."""
         return tuple(self.about.get("programs", ()))
 
     @property
@@ -105,7 +105,7 @@ class Publication:
         return str(self._names[name][0]) if name in self._names else name
 
     def name(self, printed: str) -> str:
-        """Return our name for what the paper writes; any other heading as it is."""
+        """Return our name for a printed name, or any other heading unchanged."""
         return next((name for name, texts in self._names.items() if printed in texts), printed)
 
     @property

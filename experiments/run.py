@@ -1,4 +1,4 @@
-"""Common parts of every experiment's command: its options, exit codes, errors in one line."""
+"""Common parts of the experiments' commands: options, exit codes, and one-line errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def experiment(*examples: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a function the command of an experiment; the examples end its help."""
+    """Return a decorator that makes a function an experiment's command; help shows the examples."""
     shown = "\n".join(f"  {example}" for example in examples)
     title = "Examples:" if len(examples) > 1 else "Example:"
     return click.command(
@@ -32,7 +32,7 @@ def experiment(*examples: str) -> Callable[[Callable[..., None]], click.Command]
 
 
 def out_option(default: str, what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command --out: the folder that it writes to."""
+    """Return a decorator that adds the option --out, the output folder, to a command."""
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
@@ -53,8 +53,8 @@ def page_command(
 ) -> click.Command:
     """Return the command of an experiment that measures, prints its tables and writes a page.
 
-    `what` begins its help; `file` is the page's name in the folder, and `pictures` yields names and
-    contents for images/ in it.
+    `what` begins its help. `file` is the page's name in the folder. `pictures` yields the names and
+    contents of files for images/ in the folder.
     """
 
     def command(out: Path) -> None:

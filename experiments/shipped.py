@@ -1,4 +1,4 @@
-"""The shipped traces that the experiments are about."""
+"""The shipped traces that the experiments use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from simalloc.trace.catalogue import Entry, catalogue
 def shipped() -> dict[str, Entry]:
     """Return the catalogued traces by name, without the groups `threads` and `boards`.
 
-    The experiments compare placements on one growing heap of programs of workstations.
+    The experiments compare placements in one growing heap of workstation programs.
     """
     return {name: entry for name, entry in catalogue().items() if entry.group == "programs"}

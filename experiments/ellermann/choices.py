@@ -1,4 +1,4 @@
-"""Open choices of the paper's program, and their effect on first fit's and next fit's walks."""
+"""Free choices in the paper's program, and their effect on first fit's and next fit's searches."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
 
 SMALL: Final = (8, 512)
 LARGE: Final = (512, 8096)
-"""Bytes of the two workloads' objects, from the least to the most, as the paper prints them."""
+"""Minimum and maximum size of the objects of one workload, in bytes, as the paper prints them."""
 SHORTEST: Final = 1
 LONGEST: Final = 3
-"""Seconds of a life, as the paper prints them."""
+"""Maximum lifetime in seconds, as the paper prints it."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to draw a workload: allocations a second, how which sizes are drawn, and seeds."""
+    """One way to draw a workload: allocations per second, the distribution of sizes, and seeds."""
 
     rate: float
     sizes: str = "uniform"
@@ -34,7 +34,7 @@ class Choice:
     span: tuple[int, int] = SMALL
 
     def trace(self, seed: int) -> Trace:
-        """Return the workload so drawn."""
+        """Return the workload for a seed."""
         generator = np.random.default_rng(seed)
         if self.sizes == "uniform":
             size = generator.integers(*self.span, ELLERMANN_OBJECTS, endpoint=True)
@@ -62,11 +62,11 @@ OF_LARGE: Final = tuple(Choice(RATES[1], sizes, span=LARGE) for sizes in _DRAWN)
 CHOICES: Final = (*EVEN, *LOGARITHMIC, *SEEDED, *OF_LARGE)
 
 Walks = dict[tuple[Choice, int, str], float]
-"""Blocks that an allocation and a free visit together, by choice, seed and policy."""
+"""Blocks that an allocation and a free visit in total, by choice, seed and policy."""
 
 
 def measure_choices(policies: Sequence[str], advance: Callable[[float], None]) -> Walks:
-    """Replay the workloads as each choice has them."""
+    """Replay the workloads of all choices."""
     found: Walks = {}
     for choice in CHOICES:
         for seed in choice.seeds:
@@ -79,21 +79,21 @@ def measure_choices(policies: Sequence[str], advance: Callable[[float], None]) -
 
 
 def total_events() -> int:
-    """Return about how many events a policy replays for all choices."""
+    """Return the approximate number of events that a policy replays for all choices."""
     return sum(2 * ELLERMANN_OBJECTS * len(choice.seeds) for choice in CHOICES)
 
 
 def gains(walks: Mapping[tuple[Choice, int, str], float], choice: Choice) -> list[float]:
-    """Return for each seed the ratio of blocks that first fit and next fit visit."""
+    """Return, for each seed, the ratio of first fit's to next fit's visited blocks."""
     first, following = dict.fromkeys(text for _, _, text in walks)
     return [walks[choice, seed, first] / walks[choice, seed, following] for seed in choice.seeds]
 
 
 def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
-    """Return a row per choice: the walks of first and next fit, and the cost of their difference.
+    """Return one row per choice: visits of first and next fit, and the cost of the difference.
 
-    A visit of a block is assumed to take `nanoseconds`; `printed_us` is the printed time in
-    microseconds of an allocation of small sizes. With more than one seed: the minimum and the
+    A visit of a block is assumed to take `nanoseconds`. `printed_us` is the printed time of an
+    allocation of a small size, in microseconds. With more than one seed, cells show minimum and
     maximum.
     """
     first, following = dict.fromkeys(text for _, _, text in walks)

@@ -1,4 +1,4 @@
-"""All that is measured for the experiment: the two workloads under every method."""
+"""All measurements of the experiment: the two workloads under every method."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PLAIN: Final = ("first-fit-split", "next-fit-split", "best-fit-split")
 CACHED: Final = tuple(f"{name}:cache={number}" for number in (10, 100) for name in PLAIN)
 POLICIES: Final = (*PLAIN, "binned-fit", *CACHED)
 WALKED: Final = PLAIN[:2]
-"""Methods that the paper implemented and measured itself."""
+"""Methods that the authors implemented and measured themselves."""
 
 
 @dataclass(frozen=True)
 class Results:
     """The workloads, each method's run on each, and the distances between the lists' allocations.
 
-    The runs of the paper's own methods have counted the walks of frees. `pages` is the mean number
-    of 4 KB pages with the starts of a thousand allocations in a row. `walks` are the visited blocks
-    under other readings of the paper.
+    Runs of the paper's own methods also count the blocks that frees visit. `pages` is the mean
+    number of 4 KB pages in which a thousand consecutive allocations start. `walks` are the visited
+    blocks under other interpretations of the paper.
     """
 
     traces: Mapping[str, Trace]
@@ -43,7 +43,7 @@ class Results:
 
 
 def measure(progress: Progress) -> Results:
-    """Carry out every simulation; `progress` is `simalloc.cli.progress.progress` or like it."""
+    """Run every simulation; `progress` is `simalloc.cli.progress.progress` or compatible."""
     traces = {name: workload(name) for name in WORKLOADS}
     runs: dict[tuple[str, str], Run] = {}
     pages: dict[tuple[str, str], float] = {}

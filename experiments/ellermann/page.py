@@ -1,4 +1,4 @@
-"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+"""The page for docs. Its text is in `page.md`, its figures come from the run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
 PAGE: Final = "ellermann.md"
 
 GLIBC_SECONDS: Final = 365.57
-"""Section 4.2: what glibc took for 300,000 allocations of small sizes."""
+"""Seconds that glibc needed for 300,000 allocations of small sizes (section 4.2)."""
 JEMALLOC_SECONDS: Final = 256.89
-"""The same section, for jemalloc."""
+"""Seconds that jemalloc needed for 300,000 allocations of small sizes (section 4.2)."""
 MISS: Final = 100
-"""Nanoseconds: more than a miss of all caches takes."""
+"""Nanoseconds per visited block: more than a miss in all caches takes."""
 PRINTED_US: Final = 1e6 * GLIBC_SECONDS / ELLERMANN_OBJECTS
-"""Microseconds an allocation, if all of these seconds are of allocations and frees."""
+"""Microseconds per allocation, if allocations and frees took all of glibc's seconds."""
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
@@ -44,7 +44,7 @@ def tables(results: Results) -> dict[str, Table]:
 
 
 def methods_table(results: Results) -> Table:
-    """Return the visits of each method, and its space."""
+    """Return the visited blocks of each method, and its space."""
     rows = []
     for name in WORKLOADS:
         for text in POLICIES:
@@ -107,7 +107,7 @@ def page(results: Results, shown: Mapping[str, Table]) -> str:
 
 
 def _searched(results: Results) -> dict[str, float]:
-    """Return the rate and how far first fit and next fit differ in visits and in heap."""
+    """Return the rate, and the differences of first fit and next fit in visits and in heap."""
     searches = [results.runs[WORKLOADS[0], text].counters.visited_mean for text in WALKED]
     pairs = [results.per_pair(WORKLOADS[0], text) for text in WALKED]
     facts = {
@@ -123,7 +123,7 @@ def _searched(results: Results) -> dict[str, float]:
 
 
 def _gains(results: Results) -> dict[str, float]:
-    """Return the gain in time, and under other choices."""
+    """Return the gain in time, and the gain under other choices."""
     first_us, next_us = (results.per_pair(WORKLOADS[0], text) * MISS / 1000 for text in WALKED)
     large_even, large_log = (gains(results.walks, choice)[0] for choice in OF_LARGE)
     of_seeds_log = gains(results.walks, SEEDED[1])

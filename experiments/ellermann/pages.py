@@ -12,9 +12,9 @@ SPAN: Final = 1000
 
 
 def pages_touched(addresses: NDArray[np.int64]) -> float:
-    """Return in how many pages of 4 KB `SPAN` allocations in a row begin, on average.
+    """Return the mean number of 4 KB pages in which `SPAN` consecutive allocations begin.
 
-    `addresses` are a run's at scale 1, in bytes, one an event and -1 for a free.
+    `addresses` are a run's addresses at scale 1, in bytes, one per event and -1 for a free.
     """
     pages = addresses[addresses >= 0] // PAGE_BYTES
     spans = [pages[start : start + SPAN] for start in range(0, max(len(pages) - SPAN, 0) + 1, SPAN)]

@@ -1,1 +1,1 @@
-"""The mallocs of today on today's programs: what each keeps resident, and why."""
+"""Today's mallocs on today's programs: the memory that each keeps resident, and the causes."""

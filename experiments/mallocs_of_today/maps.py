@@ -1,4 +1,4 @@
-"""Heap maps of the programs on which size classes lose most and win most, beside first fit."""
+"""Heap maps of the programs on which size classes lose most and gain most against first fit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from simalloc.report.figures.heap_map import draw_heap_maps
 from simalloc.trace.catalogue import open_source
 
 CLASSES: Final = "jemalloc"
-"""The malloc by size classes that is drawn."""
+"""Malloc with size classes that the maps show."""
 
 _DRAWN: Final = (YARDSTICK, CLASSES)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A program's maps as a PNG, and where the bytes are when most is live."""
+    """A program's maps as a PNG, and the kinds of bytes at peak live."""
 
     program: str
     image: bytes
@@ -32,7 +32,7 @@ class Drawn:
 
 
 def extremes(measured: Sequence[Measured]) -> tuple[str, str]:
-    """Return the programs on which classes lose most against first fit, and win most."""
+    """Return the programs on which size classes lose most and gain most against first fit."""
 
     def lost(one: Measured) -> float:
         return one.policy_alone(CLASSES) - one.policy_alone(YARDSTICK)

@@ -1,4 +1,4 @@
-"""Every shipped trace under models of the mallocs of today."""
+"""Every shipped trace under models of today's mallocs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MALLOCS: Final = tuple(
     for name in ("ptmalloc", "jemalloc", "tcmalloc", "mimalloc", "scudo", "musl")
     if name in CATALOGUE
 )
-"""The mallocs of today that have models."""
+"""Today's mallocs that have models."""
 
 YARDSTICK: Final = "first-fit-ao"
-"""Johnstone & Wilson's recommendation; only its policy is measured."""
+"""Johnstone & Wilson's recommended policy, which is measured without mechanism only."""
 
 BEST: Final = "best-possible"
 """Offline placement in one range of addresses; its resident pages are unknown."""
 
 HUGE: Final = "mimalloc, huge pages"
-"""mimalloc as it is by default: it asks the system for pages of 2 MiB. No other model has them."""
+"""mimalloc with its default, 2 MiB pages, which no other model uses."""
 
 WHOLE: Final = (*MALLOCS, HUGE)
 """Policies measured with their mechanism."""
@@ -58,7 +58,7 @@ def resident_of(run: Run) -> Footprint:
 
 @dataclass(frozen=True)
 class Measured:
-    """One trace: with mechanism, and the policy alone, each malloc's run by its name."""
+    """One trace: each malloc's run by its name, with mechanism and for the policy alone."""
 
     program: str
     mean_live: float
@@ -67,17 +67,17 @@ class Measured:
 
     @property
     def live(self) -> int:
-        """The most live bytes."""
+        """Peak live bytes."""
         return self.alone[YARDSTICK].max_live_bytes
 
     @property
     def is_large(self) -> bool:
-        """True if the program shows a malloc's policy, not only its first pages."""
+        """True if the program shows a malloc's policy instead of only its first pages."""
         return self.live >= _LARGE
 
     @property
     def final_live(self) -> int:
-        """The live bytes after the last event."""
+        """Live bytes after the last event."""
         return self.alone[YARDSTICK].final_live_bytes
 
     def resident(self, malloc: str) -> Footprint:
@@ -85,25 +85,25 @@ class Measured:
         return resident_of(self.whole[malloc])
 
     def peak(self, malloc: str) -> float:
-        """Return the resident bytes at the peak over the most live bytes, less 1."""
+        """Return the peak of resident bytes over the peak live bytes, minus 1."""
         return self.resident(malloc).peak_bytes / self.live - 1
 
     def pages_peak(self, malloc: str) -> float:
-        """Return the peak of occupied pages with mechanism over the most live bytes, less 1."""
+        """Return the peak of occupied pages with mechanism over the peak live bytes, minus 1."""
         return self.whole[malloc].occupied[PAGE].peak_bytes / self.live - 1
 
     def returned(self, malloc: str) -> float:
-        """Return the resident bytes returned between peak and end over the most live bytes."""
+        """Return the resident bytes returned between peak and end, over the peak live bytes."""
         resident = self.resident(malloc)
         return (resident.peak_bytes - resident.final_bytes) / self.live
 
     def policy_alone(self, policy: str) -> float:
-        """Return the peak of occupied pages without mechanism over the most live bytes, less 1."""
+        """Return the peak of occupied pages without mechanism over the peak live bytes, minus 1."""
         return self.alone[policy].occupied[PAGE].peak_bytes / self.live - 1
 
 
 def text_of(malloc: str, *, mechanism: bool = True) -> str:
-    """Return the text of the policy."""
+    """Return the policy text of a malloc."""
     if malloc in (YARDSTICK, BEST):
         return malloc
     name = "mimalloc" if malloc == HUGE else malloc
@@ -113,7 +113,7 @@ def text_of(malloc: str, *, mechanism: bool = True) -> str:
 
 
 def replays(progress: Progress) -> list[Measured]:
-    """Replay every shipped trace under each malloc, whole and without its mechanism."""
+    """Replay every shipped trace under each malloc, with and without its mechanism."""
     found = []
     policies = [text_of(malloc) for malloc in WHOLE]
     policies += [text_of(policy, mechanism=False) for policy in ALONE]

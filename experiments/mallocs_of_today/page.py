@@ -1,4 +1,4 @@
-"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+"""The page for docs. Its text is in `page.md`, its figures come from the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE: Final = "mallocs-of-today.md"
 PICTURE: Final = "mallocs-of-today-{}.png"
 
 HEADERS: Final = "ptmalloc"
-"""The malloc whose blocks have headers."""
+"""Malloc whose blocks have headers."""
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 
@@ -71,14 +71,14 @@ def page(results: Results, shown: dict[str, Table]) -> str:
 
 
 def _release(malloc: str) -> str:
-    """Return the release that a model follows: it is a parameter, or all that the row is of."""
+    """Return the release that a model follows: its parameter, or the release in its source."""
     row = CATALOGUE[malloc]
     version = getattr(row.description, "version", None)
     return version.value if version else row.source.partition(",")[0].rpartition(" ")[2]
 
 
 def _facts(drawn: Drawn) -> dict[str, str]:
-    """Return the bytes of a program by kind, in percent of the live bytes then."""
+    """Return the bytes of a program by kind, in percent of the live bytes at that event."""
 
     def percent(of: Waste, value: float) -> str:
         return f"{100 * value / of.live:.1f}"

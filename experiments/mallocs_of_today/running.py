@@ -1,4 +1,4 @@
-"""All that the page is made of, in one run."""
+"""All measurements of the page, made in one run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.mallocs_of_today.seeds import Seeded, seeds
 
 @dataclass(frozen=True)
 class Results:
-    """The replays, the maps of two programs, and what seeds move."""
+    """The replays, the maps of two programs, and the effects of seeds."""
 
     replays: list[Measured]
     loses: Drawn
@@ -21,7 +21,7 @@ class Results:
 
 
 def measure(progress: Progress) -> Results:
-    """Run all of it."""
+    """Make all measurements."""
     found = replays(progress)
     loses, wins = (draw(program, progress) for program in extremes(found))
     return Results(found, loses, wins, seeds(progress))

@@ -21,9 +21,10 @@ RANDOM: Final = ("jemalloc", "scudo", "mimalloc")
 
 @dataclass(frozen=True)
 class Seeded:
-    """One program: each malloc's smallest and largest resident peak, relative to its own seed's.
+    """One program: each malloc's smallest and largest resident peak over the seeds, relative.
 
-    `mapped` is the maximum difference of a mapped peak from the malloc's own seed, relative to it.
+    A ratio is relative to the peak with the malloc's own seed. `mapped` is the maximum relative
+    difference of a mapped peak from the mapped peak with the malloc's own seed.
     """
 
     program: str
@@ -32,7 +33,7 @@ class Seeded:
 
 
 def seeds(progress: Progress) -> list[Seeded]:
-    """Replay some small programs under seeds."""
+    """Replay some small programs with several seeds."""
     given = {malloc: [text_of(malloc), *_seeded(malloc)] for malloc in RANDOM}
     policies = [text for texts in given.values() for text in texts]
     found = []
@@ -53,7 +54,7 @@ def seeds(progress: Progress) -> list[Seeded]:
 
 
 def _seeded(malloc: str) -> Sequence[str]:
-    """Return the malloc under seeds of its own: jemalloc's and mimalloc's are addresses."""
+    """Return the malloc's texts with other seeds; jemalloc's and mimalloc's seeds are addresses."""
     numbers = range(1, SEEDS + 1)
     if malloc == "scudo":
         return [f"{text_of(malloc)},seed={1 + number}" for number in numbers]

@@ -1,4 +1,4 @@
-"""The tables of the page: one for each question over all programs, and some by program."""
+"""The tables of the page: one per question over all programs, and some by program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simalloc.report import Rounded, Table
 from simalloc.report.table import Value
 
 LARGEST: Final = 20_000_000
-"""Live bytes from which a program counts among the largest."""
+"""Minimum peak live bytes of the largest programs."""
 
 _TIMES: Final = ("peak", "mean", "end")
 
@@ -44,12 +44,12 @@ def tables(results: Results) -> dict[str, Table]:
 
 
 def by_program(measured: Sequence[Measured]) -> dict[str, Table]:
-    """Return the tables that have a row a program."""
+    """Return the tables with one row per program."""
     return {"whole": _whole(measured), "alone": _alone(measured), "final": _final(measured)}
 
 
 def _short(measured: Sequence[Measured]) -> Table:
-    """Return a row a malloc: the figures of the page's section "In short"."""
+    """Return one row per malloc: the figures of the page's section "In short"."""
     large = [one for one in measured if one.is_large]
     largest = [one for one in large if one.live >= LARGEST]
     live = sum(one.live for one in large)
@@ -103,7 +103,7 @@ def _times(footprint: Footprint) -> tuple[float, float, float]:
 def _summary(
     what: str, measured: Sequence[Measured], of: Callable[[Run], Footprint | None]
 ) -> Table:
-    """Return the medians over programs of the footprints by `of`, beside the live bytes."""
+    """Return the medians over programs of the footprints from `of`, beside the live bytes."""
 
     def medians(runs: Sequence[Run | None]) -> Sequence[Value]:
         footprints = [of(run) for run in runs if run is not None]

@@ -1,1 +1,1 @@
-"""The models of mallocs beside the libraries that are installed."""
+"""The models of mallocs compared with the installed libraries."""

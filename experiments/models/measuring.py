@@ -1,4 +1,4 @@
-"""Each trace of the corpus through the mallocs that are installed, and through their models."""
+"""Each trace of the corpus through the installed mallocs and through their models."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from simalloc.heap.watch.each_event import Watched
 from simalloc.trace import Op, Trace
 
 _REPEATS: Final = 0
-"""Nothing is timed."""
+"""Number of timed repetitions; this experiment measures no times."""
 
 
 @dataclass(frozen=True)
 class Malloc:
-    """A malloc with a model: both are set so that no clock decides anything.
+    """A malloc and its model, both configured so that no result depends on a clock.
 
-    `reported` are figures of the model which together are what the process may write to; without
-    them it is what the model has mapped.
+    `reported` are the model's figures whose sum is the process's writable memory. If it is empty,
+    that memory is the model's mapped bytes.
     """
 
     real: str
@@ -59,7 +59,7 @@ MALLOCS: Final[Mapping[str, Malloc]] = {
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes mapped at their peak, and resident at the peak of live bytes and at the end."""
+    """Peak mapped bytes, and resident bytes at peak live and at the end."""
 
     mapped: int
     resident: int
@@ -73,10 +73,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Compared:
-    """One trace: its peak live bytes, the process's memory, and the difference of the model.
+    """One trace: its peak live bytes, the process's memory, and the model's difference from it.
 
-    `start` is the memory that a process has beyond its model after one malloc of 8 bytes: libraries
-    that are loaded with the malloc. It is subtracted from `real`.
+    `start` is the excess of a process over its model after one malloc of 8 bytes: libraries that
+    are loaded with the malloc. It is subtracted from `real`.
     """
 
     malloc: str
@@ -89,15 +89,15 @@ class Compared:
 
 
 def installed_models() -> list[str]:
-    """Return the mallocs that are installed here in the release that their models follow."""
+    """Return the mallocs that are installed in the release that their models follow."""
     here = {name: installed_release(name) for name in MALLOCS if name != "glibc"}
     here["glibc"] = glibc_here()
-    # The name of mimalloc's library tells no more than its first two numbers.
+    # The file name of mimalloc's library contains only the first two numbers of its release.
     return [name for name in MALLOCS if here[name] and MALLOCS[name].release.startswith(here[name])]
 
 
 def compare(malloc: str, program: str) -> Compared:
-    """Replay a trace both ways, with the allocators' own reallocs."""
+    """Replay a trace in the malloc and in its model, with the allocator's own reallocs."""
     trace = read_trace(program)
     start = _start(malloc)
     real = _real(malloc, trace) - start
@@ -107,7 +107,7 @@ def compare(malloc: str, program: str) -> Compared:
 
 @cache
 def _start(malloc: str) -> Memory:
-    """Return the memory that a process has beyond its model after one malloc of 8 bytes."""
+    """Return the excess of a process over its model after one malloc of 8 bytes."""
     one = Trace.from_events([Op.MALLOC], [0], [8])
     return _real(malloc, one) - _model(malloc, one)
 
@@ -136,7 +136,7 @@ def _model(malloc: str, trace: Trace) -> Memory:
 
 
 def measure(progress: Progress) -> list[Compared]:
-    """Compare every shipped trace. Raises `SimallocError` where nothing is installed to compare."""
+    """Compare every shipped trace. Raise `SimallocError` if no modelled malloc is installed."""
     mallocs = installed_models()
     if not mallocs:
         raise SimallocError("no malloc is installed here in the release that its model follows")

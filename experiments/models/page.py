@@ -1,4 +1,4 @@
-"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+"""The page for docs. Its text is in `page.md`, its figures come from the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE: Final = "models.md"
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 _NEAR: Final = 2 * 4096
-"""Bytes of two pages."""
+"""Bytes in two pages."""
 
 _COLUMNS: Final = (
     "trace",
@@ -31,7 +31,7 @@ _COLUMNS: Final = (
 
 
 def tables(compared: Sequence[Compared]) -> dict[str, Table]:
-    """Return the differences by malloc, and a table of processes and models for each malloc."""
+    """Return the differences by malloc, and one table of processes and models per malloc."""
     mallocs = dict.fromkeys(one.malloc for one in compared)
     return {"differences": _differences(compared)} | {
         malloc: Table(
@@ -79,7 +79,7 @@ def _pairs(compared: Sequence[Compared]) -> Mapping[tuple[str, str], Sequence[tu
 
 
 def _differences(compared: Sequence[Compared]) -> Table:
-    """Return the number of equal and of near figures, and the largest differences."""
+    """Return the numbers of equal and of near figures, and the largest differences."""
     columns = (
         "malloc", "memory", "figures", "equal", "within two pages", "largest difference, bytes",
         "largest difference, %",

@@ -1,1 +1,1 @@
-"""Distance of static planners of production compilers and runtimes from the lowest placement."""
+"""Distance of static planners in production compilers and runtimes from the lowest placement."""

@@ -28,8 +28,8 @@ from simalloc.cli.progress import progress
 def command(out: Path, *, again: bool) -> None:
     """Compare static planners of production compilers with the lowest placement found.
 
-    Tables go to stdout; the folder gets the page. The figures are kept in a file of the experiment,
-    which --measure writes.
+    Standard output receives the tables, and the folder receives the page. The figures are stored in
+    a file of the experiment, which --measure writes.
     """
     if again:
         with progress("planners", STEPS) as bar:

@@ -1,4 +1,4 @@
-"""Measures planners and the lowest placements, and keeps the figures in a file."""
+"""Measures planners and the lowest placements, and stores the figures in a file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ INSTANCES: Final = (
 """The instances of traces/planning."""
 
 PACKINGS: Final = ((100, 20), (300, 10))
-"""Numbers of buffers, and numbers of perfect packings of that size; their seeds count from 1."""
+"""Numbers of buffers, each with a number of perfect packings of that size; seeds start at 1."""
 
 STEPS: Final = len(INSTANCES) + sum(count for _, count in PACKINGS)
-"""Placements that are searched for."""
+"""Number of placements that a measurement searches for."""
 
 EFFORT: Final = Effort(seconds=60.0)
 FOLDER: Final = Path(__file__).parents[2] / "traces" / "planning"
@@ -42,7 +42,7 @@ Advance = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Found:
-    """The lowest placement that was found: bytes, its status, and the seconds of the search."""
+    """The lowest placement found: its bytes and status, and the seconds of the search."""
 
     buffers: int
     peak: int
@@ -66,7 +66,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance: what the search found (`best`), and the bytes that each planner needs."""
+    """An instance: the placement that the search found (`best`), and the bytes of each planner."""
 
     name: str
     best: Found
@@ -89,7 +89,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Measured:
-    """Everything that was measured: the instances, and the perfect packings."""
+    """All measurements: the instances, and the perfect packings."""
 
     instances: list[Instance]
     packings: list[Found]
@@ -108,7 +108,7 @@ def measure_instance(file: str) -> Instance:
 
 
 def measure(advance: Advance) -> Measured:
-    """Measure all instances and packings, and keep the figures."""
+    """Measure all instances and packings, and store the figures."""
     instances = []
     for file in INSTANCES:
         advance(file)
@@ -125,7 +125,7 @@ def measure(advance: Advance) -> Measured:
 
 
 def kept() -> Measured:
-    """Return the figures of the last measurement."""
+    """Return the stored figures."""
     found = json.loads(KEPT.read_text("utf-8"))
     return Measured(
         [

@@ -1,4 +1,4 @@
-"""Perfect packings: instances in which a placement leaves no byte free at any time."""
+"""Perfect packings: instances for which some placement leaves no byte free at any time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from simalloc.trace import Trace
 
 TIMES: Final = 1_000
 BYTES: Final = 1 << 20
-"""The rectangle that is cut: its length in time, and its height in bytes."""
+"""Height in bytes of the rectangle that is cut; `TIMES` is its length in time."""
 
 
 class Piece(NamedTuple):
-    """A rectangle of the plane of time and addresses; `upper` and `above` are excluded."""
+    """A rectangle in the plane of time and addresses; `upper` and `above` are excluded."""
 
     lower: int
     upper: int
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
     @property
     def area(self) -> int:
-        """The product of its length and its height."""
+        """Product of length and height."""
         return (self.upper - self.lower) * (self.above - self.address)
 
 

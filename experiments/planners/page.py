@@ -1,6 +1,6 @@
-"""The page of plain words. The words are in `page.md`, the figures in them are kept.
+"""The explanatory page. Its text is in `page.md`, its figures are stored.
 
-The page in docs is tested to be this one (tests/papers/test_planners.py).
+A test (tests/papers/test_planners_page.py) checks that docs contains this page.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def spread_table(measured: Measured) -> Table:
 
 
 def packings_table(packings: list[Found]) -> Table:
-    """Return the number of perfect packings that were solved, and the seconds."""
+    """Return the number of perfect packings that were solved, and the duration in seconds."""
     rows: list[tuple[Value, ...]] = []
     for buffers, _ in PACKINGS:
         mine = [one for one in packings if one.buffers == buffers]

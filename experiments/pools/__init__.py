@@ -1,1 +1,1 @@
-"""The models of fixed pools against recordings of the real code."""
+"""The models of fixed pools compared with recordings of the real code."""

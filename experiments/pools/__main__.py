@@ -25,7 +25,7 @@ def _folders(directory: Path, names: Iterable[str]) -> Iterator[Path]:
 
 
 def _compare_recordings(folder: Path, workers: ProcessPoolExecutor) -> int:
-    """Print the first row that differs of each recording; return how many differ."""
+    """Print the first differing row of each recording; return the number of such recordings."""
     paths = sorted((folder / "expected").iterdir())
     rows = differ = 0
     for path, compared in zip(paths, workers.map(_compare, paths), strict=True):
@@ -61,8 +61,8 @@ def _compare_least(folder: Path, workers: ProcessPoolExecutor) -> int:
 def command(directory: Path, names: tuple[str, ...], *, least: bool) -> None:
     """Compare the models of pools with every recording in the folders of a directory.
 
-    With --least, each least_pool.csv is compared, too: all sizes from just below the least to 1.3
-    times that. The exit code is 1 if anything differs.
+    With --least, each least_pool.csv is compared, too: all sizes from just below the minimum to 1.3
+    times the minimum. The exit code is 1 if anything differs.
     """
     differ = 0
     with ProcessPoolExecutor() as workers:

@@ -1,4 +1,4 @@
-"""The least pool of a trace, and the larger ones that fail, as the real code has them."""
+"""The minimum pool of a trace and the larger pools that fail, compared with the real code."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ STEPS: Final = {
     "o1heap": 0,
     "threadx-bytepool": 4,
 }
-"""The bytes between the sizes that were tried, where they are not 8; 0: the allocator's grain."""
+"""Step between the tried sizes in bytes, if not 8; 0 means the allocator's grain."""
 _BEYOND: Final = 1.3
-"""So much larger were the largest."""
+"""Ratio of the largest tried size to the minimum."""
 _NONE: Final = "none up to "
 
 
@@ -34,17 +34,17 @@ class Least(NamedTuple):
 
     trace: str
     model: str
-    """Of the policy, with a capacity yet to be filled in."""
+    """Text of the policy, with a placeholder for its capacity."""
     bytes: int
-    """The least pool, or, where none was found, the largest that was tried."""
+    """Minimum pool in bytes, or the largest tried pool if none was found."""
     is_found: bool
     failing: frozenset[int]
-    """The larger sizes in which a request is refused."""
+    """Sizes above the minimum in which a request is refused."""
     step: int
 
 
 def rows_of(folder: Path) -> Iterator[Least]:
-    """Yield the rows of a folder whose traces are there."""
+    """Yield the rows of a folder whose traces exist."""
     with (folder / "least_pool.csv").open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             trace, _, more = row["trace"].partition("@")
@@ -76,7 +76,7 @@ def wrong_sizes(folder: Path, least: Least) -> list[int]:
 
 
 def refuses(source: EventSource, policy: str) -> bool:
-    """Say whether a request of the trace is refused."""
+    """Return whether a request of the trace is refused."""
     setting = Setting.of(source, policy, realloc=Realloc.IN_PLACE)
     simulation = setting.simulation()
     replay_all(simulation, setting)
@@ -89,7 +89,7 @@ def _grain(policy: str) -> int:
 
 
 def _sizes(text: str, step: int) -> Iterator[int]:
-    """Yield the sizes of `376 392-472`."""
+    """Yield the sizes in a text such as `376 392-472`."""
     for part in text.split():
         first, _, last = part.partition("-")
         if first:

@@ -1,7 +1,7 @@
-"""Recordings of real allocators of fixed pools, event by event, compared with their models.
+"""Recordings of real allocators of fixed pools, compared with their models event by event.
 
-A folder of recordings has `expected/TRACE@pool=BYTES,SETTING=VALUE,....csv.zst`, and the traces in
-`traces/`, or beside the folder in `traces-rtos/`.
+A folder of recordings contains `expected/TRACE@pool=BYTES,SETTING=VALUE,....csv.zst`. The traces
+are in its folder `traces/`, or in `traces-rtos/` beside it.
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ Row = list[str]
 
 
 class Compared(NamedTuple):
-    """Number of compared rows, and the different ones: expected and found."""
+    """Number of compared rows, and the differing rows as (expected, found)."""
 
     rows: int
     different: list[tuple[Row, Row]]
 
 
 class Recording(NamedTuple):
-    """A file of what the real code did with a trace."""
+    """A file with the real code's results on a trace."""
 
     path: Path
     trace: str
     policy: str
-    """The policy's text, for `find_policy`."""
+    """Text of the policy for `find_policy`."""
 
     @classmethod
     def of(cls, path: Path) -> Recording:
-        """Return the recording in a file, by its name and its folder's."""
+        """Return the recording in a file, described by the file's and the folder's names."""
         trace, _, given = path.name.removesuffix(".csv.zst").partition("@")
         return cls(path, trace, spell_model(path.parents[1].name, given))
 
     def rows(self) -> list[Row]:
-        """Return the head and the rows, as text."""
+        """Return the heading and the rows, as text."""
         packed = self.path.read_bytes()
         text = zstandard.ZstdDecompressor().decompressobj().decompress(packed).decode()
         return [line.split(",") for line in text.splitlines() if not line.startswith("#")]
 
     def compare(self) -> Compared:
-        """Compare every column of every row with the model's."""
+        """Compare every column of every row with the model's columns."""
         head, *expected = self.rows()
         found = self._of_model(head[2:])
         if expected[0][0] != "0":
@@ -112,7 +112,7 @@ def spell_model(folder: str, settings: str) -> str:
 
 
 def trace_path(folder: Path, name: str) -> Path:
-    """Return the file of a trace: in the folder's own, or in those that folders without share."""
+    """Return the file of a trace, from the folder's own traces or from the shared traces."""
     own = folder / "traces"
     return (own if own.is_dir() else folder.parent / "traces-rtos") / f"{name}.txt.zst"
 

@@ -1,1 +1,1 @@
-"""The model of a running process's heap, compared with the process minutes later."""
+"""The model of a running process's heap, compared with the process some minutes later."""

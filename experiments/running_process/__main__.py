@@ -31,10 +31,9 @@ _NONE = Held(0, 0)
 def command(
     servers: Sequence[str], minutes: float, warm_up: float, runs: int, *, arenas: bool
 ) -> None:
-    """Record SERVERS under load and replay the recordings from the heaps that they had.
+    """Record SERVERS under load and replay the recordings from the servers' initial heaps.
 
-    The heap of the model is compared with the process's at the end: mapped and resident
-    bytes.
+    At the end, the command compares the mapped and resident bytes of the model and the process.
     """
     known = {server.name: server for server in COMPARED}
     found = []
@@ -51,7 +50,7 @@ def command(
 
 
 def table(found: Sequence[Compared]) -> Table:
-    """Return a row for each run, with the sums over its arenas."""
+    """Return one row per run, with the sums over its arenas."""
     columns = (
         "server", "minutes", "events", "live at start", "live", "mapped before", "mapped",
         "model", "%", "resident before", "resident", "model", "%",
@@ -74,7 +73,7 @@ def _row(one: Compared) -> Iterator[Value]:
 
 
 def arenas_table(one: Compared) -> Table:
-    """Return a row for each arena of a run."""
+    """Return one row per arena of a run."""
     columns = ("arena", "mapped", "model", "%", "resident", "model", "%", "threads", "model")
     numbers = sorted({*one.real, *one.model} - {MAPPED}, key=int)
     rows = []

@@ -1,4 +1,4 @@
-"""A server is recorded under load; a model begins with its heap and is compared with it later."""
+"""Records a server under load, and compares its heap with a model that starts from its heap."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from simalloc.process import LiveProcess, Snapshot, load_snapshot, take_snapshot
 from simalloc.trace import EventSource, read_trace
 
 MAPPED: Final = "mapped"
-"""The row of the blocks that malloc mapped on their own."""
+"""Name of the row for separately mapped blocks."""
 
 _CALM: Final = 1.0
-"""Seconds that a server gets to settle after its load."""
+"""Seconds for which a server may settle after its load."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Bytes of an arena, or of all blocks that were mapped on their own."""
+    """Bytes of an arena, or of all separately mapped blocks."""
 
     mapped: int
     resident: int
@@ -45,20 +45,20 @@ class Held:
 
 @dataclass(frozen=True)
 class Compared:
-    """One run of a server: its heap at the start and at the end, and the model's at the end.
+    """One run of a server: its heap at the start and at the end, and the model's heap at the end.
 
-    Each of the three has an entry for each arena, in the order in which they were made, and one
-    for the blocks that were mapped on their own.
+    Each of the three has one entry per arena, in the order of the arenas' creation, and one entry
+    for the separately mapped blocks.
     """
 
     server: str
     events: int
     seconds: float
-    """Length of the recording."""
+    """Length of the recording in seconds."""
     live_at_start: int
-    """Bytes that were live when the recording began."""
+    """Live bytes when the recording began."""
     live: int
-    """Bytes that were live at the end."""
+    """Live bytes at the end."""
     before: Mapping[str, Held]
     model: Mapping[str, Held]
     real: Mapping[str, Held]
@@ -67,8 +67,8 @@ class Compared:
 def compare(server: Server, seconds: float, warm_up: float) -> Compared:
     """Run a server under its load, record it for some seconds, and replay the recording.
 
-    The load runs for `warm_up` seconds before. Raises `SimallocError` if the server cannot be run,
-    recorded or modelled.
+    The load runs for `warm_up` seconds before the recording. Raises `SimallocError` if the server
+    cannot be run, recorded or modelled.
     """
     with (
         TemporaryDirectory(prefix="simalloc-") as name,
@@ -101,7 +101,7 @@ def _load(server: Server, folder: Path, port: int, seconds: float) -> None:
 
 @contextmanager
 def _recording(process: int, output: Path) -> Iterator[None]:
-    """Record a process while the block runs; the trace is written when it ends."""
+    """Record a process while the block runs, and write the trace at the block's end."""
     words = [sys.executable, "-m", "simalloc", "record", "--pid", str(process), "-o", str(output)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as child:  # noqa: S603 - ours
         stream: IO[str] | None = child.stderr
@@ -118,7 +118,7 @@ def _recording(process: int, output: Path) -> Iterator[None]:
 
 
 def held_by(snapshot: Snapshot) -> dict[str, Held]:
-    """Return the bytes of a process's arenas, in the order in which they were made."""
+    """Return the bytes of a process's arenas, in the order of the arenas' creation."""
     state = snapshot.state
     if state is None:
         raise SimallocError(f"an arena of {snapshot.name} could not be read")
@@ -134,7 +134,7 @@ def held_by(snapshot: Snapshot) -> dict[str, Held]:
 
 
 def _first_in(snapshot: Snapshot, segments: NDArray[np.int64], arena: int) -> int:
-    """Return the place of a block in the first segment of an arena."""
+    """Return the index of the first block in the first segment of an arena."""
     _, start, end, _ = segments[segments[:, 0] == arena][0]
     address = snapshot.blocks.address.astype(np.int64)
     return int(np.argmax((address >= start) & (address < end)))

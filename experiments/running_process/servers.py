@@ -1,4 +1,4 @@
-"""The servers that are compared, among them a database whose heap grows under its load."""
+"""The servers of the comparison, among them a database whose heap grows under its load."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUERIES: Final = 320
 
 
 def _reports(folder: Path, port: int) -> Served:
-    """Let clients ask for reports on a table, which is made before the first ones."""
+    """Let clients request reports on a table, which the first call creates."""
     made = folder / "made"
     if not made.exists():
         _asked("mariadb", port, f"--execute={';'.join(_TABLE)}")
@@ -40,12 +40,12 @@ def _reports(folder: Path, port: int) -> Served:
 
 
 def _asked(program: str, port: int, *words: str) -> None:
-    """Run a client of MariaDB. Raises `SimallocError` if it fails."""
+    """Run a client of MariaDB. Raise `SimallocError` if it fails."""
     command: Sequence[str] = (
         program, "--no-defaults", "--host=127.0.0.1", f"--port={port}", "--user=root", *words,
     )  # fmt: skip
     try:
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - of Debian's packages
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - Debian packages
     except (OSError, subprocess.CalledProcessError) as error:
         raise SimallocError(f"{program} failed: {error}") from error
 

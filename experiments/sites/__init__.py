@@ -1,1 +1,1 @@
-"""The value of the call site to a policy: learned from one run, used on another."""
+"""The value of call sites to a policy that learns from one run and is used on another."""

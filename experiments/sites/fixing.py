@@ -1,4 +1,4 @@
-"""The fix made in the program: what `simalloc sites --propose` says of it, and what comes of it."""
+"""A fix in the program: the prediction of `simalloc sites --propose`, and the measured effect."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COMPILERS: Final = {
     "guilty.py": (),
 }
 APART: Final = "apart"
-"""The argument with which the programs have the fix."""
+"""Argument that enables the fix in the programs."""
 TIMES: Final = 5
-"""Times that each program is recorded and run."""
+"""Number of times that each program is recorded and run."""
 _POLL_SECONDS: Final = 0.02
 
 
@@ -37,35 +37,35 @@ class Fix:
     source: str
     proposal: Proposal
     resident: int
-    """At its end, as it is."""
+    """Resident bytes at the end of the unchanged program."""
     resident_apart: int
-    """At its end, with the arena that was proposed."""
+    """Resident bytes at the end of the program with the proposed arena."""
 
     @property
     def saved(self) -> int:
-        """Bytes that the process saves."""
+        """Resident bytes that the fix saves."""
         return self.resident - self.resident_apart
 
     @property
     def off(self) -> float:
-        """The difference between the measured and the predicted saving, as a share of it."""
+        """Difference of the measured from the predicted saving, as a share of the latter."""
         return self.saved / self.proposal.apart.saved - 1
 
 
 def fixes() -> list[list[Fix]]:
-    """Measure the program `TIMES` times in each language that has a compiler here."""
+    """Measure the program `TIMES` times in each language that has an installed compiler."""
     there = (source for source, compiler in COMPILERS.items() if not compiler or which(compiler[0]))
     return [[fix_of(source) for _ in range(TIMES)] for source in there]
 
 
 def fix_of(source: str) -> Fix:
-    """Record a program, ask what to put apart, and run it without the recorder both ways."""
+    """Record a program, request a proposal, and run the program without the recorder both ways."""
     with TemporaryDirectory() as folder:
         command = command_of(source, Path(folder))
         path = Path(folder) / "program.npz"
         python = ["--python"] * source.endswith(".py")
         record = ["-m", "simalloc", "record", "--stacks", *python, "-o", str(path), "--"]
-        subprocess.run(  # noqa: S603 - programs of ours
+        subprocess.run(  # noqa: S603 - our own programs
             [sys.executable, *record, *command],
             check=True,
             stdin=subprocess.DEVNULL,
@@ -76,7 +76,7 @@ def fix_of(source: str) -> Fix:
 
 
 def command_of(source: str, folder: Path) -> list[str]:
-    """Return the command that runs a program, which is compiled into a folder if need be."""
+    """Return the command that runs a program, after compilation into a folder if necessary."""
     compiler = COMPILERS[source]
     if not compiler:
         return [sys.executable, str(PROGRAMS / source)]
@@ -86,7 +86,7 @@ def command_of(source: str, folder: Path) -> list[str]:
 
 
 def _resident(command: Sequence[str]) -> int:
-    """Return the anonymous resident bytes of a program of ours when it waits for input."""
+    """Return the anonymous resident bytes of one of our programs when it waits for input."""
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603
         here = Path("/proc") / str(process.pid)
         while (here / "stat").read_text().rpartition(")")[2].split()[0] != "S":

@@ -1,4 +1,4 @@
-"""The measurements: heaps of programs that were recorded twice, with different inputs."""
+"""Measurements of the heaps of programs that were recorded twice, with different inputs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PROGRAMS: Final = ("git", "jq", "perl", "python", "sqlite")
 BEST_FIT: Final = "best fit"
 ENDS: Final[tuple[Key, ...]] = ("size", "site", "stack")
 TRUTH: Final = "the truth"
-"""Two ends of best fit, with the true class of each object's lifetime."""
+"""Label of the two-ended best fit that receives the true class of each object's lifetime."""
 ARENAS: Final = "arenas"
 BEST: Final = "best possible"
 
 
 @dataclass(frozen=True)
 class Heaps:
-    """Peak heaps of one recording, in bytes, by knowledge; all policies except one learned.
+    """Peak heaps of one recording in bytes, by knowledge; all policies but one have learned.
 
     They learned from `training`, the other recording of the same program.
     """
@@ -42,31 +42,31 @@ class Heaps:
     live: int
     heaps: Mapping[str, int]
     young: float
-    """Share of the allocated bytes that die young by the rule of `LifetimeArenas`."""
+    """Share of the allocated bytes that die young according to `LifetimeArenas`."""
     found: Mapping[str, float]
     """Predicted share of the bytes that die young, by size, site and stack."""
     wrong: Mapping[str, float]
     """Share of the bytes predicted to die young that lived longer."""
 
     def excess(self, what: str) -> float:
-        """Return the excess of a heap over peak live, as a share of it."""
+        """Return the excess of a heap over peak live, as a share of peak live."""
         return self.heaps[what] / self.live - 1
 
     def gained(self, what: str) -> float | None:
-        """Return the gained share of best fit's possible saving; None if that is 0."""
+        """Return the achieved share of best fit's possible saving, or None if no saving exists."""
         room = self.heaps[BEST_FIT] - self.heaps[BEST]
         return (self.heaps[BEST_FIT] - self.heaps[what]) / room if room else None
 
 
 class Measured(NamedTuple):
-    """Heaps of all recordings, and the effect of a fix in the program, by language and run."""
+    """Heaps of all recordings, and the effects of a fix in the program, by language and run."""
 
     heaps: list[Heaps]
     fixes: list[list[Fix]]
 
 
 def measured(progress: Progress) -> Measured:
-    """Measure every recording, learning from the other one of its program; and the fix."""
+    """Measure every recording, with training on the program's other recording, and the fix."""
     found = []
     with progress("recordings", 2 * len(PROGRAMS)) as advance:
         for program in PROGRAMS:
@@ -77,7 +77,7 @@ def measured(progress: Progress) -> Measured:
 
 
 def heaps_of(name: str, training: str) -> Heaps:
-    """Measure a recording, learning from another one."""
+    """Measure a recording, with training on another one."""
     trace, learned = load(str(path_of(name))), str(path_of(training))
     policies: dict[str, AnyPolicy] = {
         BEST_FIT: "best-fit-ao:growth=1",

@@ -1,4 +1,4 @@
-"""The page: the results in plain words and tables. The words are in `page.md`."""
+"""The page: the results as text and tables. The text is in `page.md`."""
 
 from __future__ import annotations
 

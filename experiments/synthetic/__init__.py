@@ -1,1 +1,1 @@
-"""Distance of generated traces from the programs whose sizes and lifetimes they have."""
+"""Distance of generated traces from the programs whose sizes and lifetimes they imitate."""

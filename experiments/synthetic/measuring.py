@@ -1,4 +1,4 @@
-"""Fragmentation of shipped traces and of traces generated like them, under sixteen policies."""
+"""Fragmentation of shipped and of generated, similar traces under sixteen policies."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from simalloc.trace.workloads import Synthetic, generate
 
 POLICIES: Final = GROUPS["johnstone-wilson"]
 MAX_OBJECTS: Final = 1_000_000
-"""Maximum number of objects of a generated trace; otherwise it has the program's number."""
+"""Maximum number of a generated trace's objects; smaller programs keep their own number."""
 
 LAWS: Final[Mapping[str, str]] = {
     "mean by size": "by-size",
     "resampled by size": "resampled",
 }
-"""The ways of fitting lifetimes, by the name of their column."""
+"""Methods of fitting lifetimes, by the name of their column."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Measure #4 of a program under each policy, and of each trace generated like it."""
+    """Measure #4 of a program under each policy, and of each trace generated from it."""
 
     program: Mapping[str, float]
     generated: Mapping[str, Mapping[str, float]]
@@ -40,7 +40,7 @@ class Fitted:
 
     @property
     def median(self) -> float:
-        """The program's median over policies."""
+        """Median of the program's measure #4 over policies."""
         return float(np.median(list(self.program.values())))
 
     def agreement(self, law: str) -> float:
@@ -56,7 +56,7 @@ Measured = Mapping[str, Fitted]
 
 
 def measure(progress: Progress) -> Measured:
-    """Replay each shipped program's trace and the traces generated like it."""
+    """Replay each shipped program's trace and the traces generated from it."""
     names = [name for name, entry in shipped().items() if entry.kind == "recorded"]
     found: dict[str, Fitted] = {}
     for name in names:
@@ -82,5 +82,5 @@ def _like(name: str, trace: Trace, lifetimes: str) -> Trace:
 
 
 def _fragmentation(trace: Trace) -> dict[str, float]:
-    """Return measure #4 by policy, as a fraction; reallocs are as each row has them."""
+    """Return measure #4 by policy, as a fraction; each row has its own reallocs."""
     return {run.policy.name: fragmentation(run)[4] for run in simulate_all(trace, POLICIES)}

@@ -53,7 +53,7 @@ def page(measured: Measured, shown: dict[str, Table]) -> str:
 
 
 def _spread(measured: Measured, law: str) -> dict[str, str]:
-    """Return median, quartiles and range of the ratios and of tau, as the page says them."""
+    """Return median, quartiles and range of the ratios and of tau, in the page's format."""
     ratios = np.array([one.ratio(law) for one in measured.values()])
     taus = np.array([one.agreement(law) for one in measured.values()])
     low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])

@@ -1,1 +1,1 @@
-"""Programs with threads: what glibc's arenas hold, in the model and in the real malloc."""
+"""Programs with threads: memory of glibc's arenas in the model and in the real malloc."""

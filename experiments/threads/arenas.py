@@ -1,4 +1,4 @@
-"""Bytes of each arena of a program at its end, and the part that trimming could not reach."""
+"""Bytes of each arena at a program's end, and the bytes that trimming cannot return."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simalloc.trace import Op, Trace
 
 @dataclass(frozen=True)
 class Held:
-    """One arena, by its number, 0 being the main one: bytes at the end of a program.
+    """One arena by its number (0 is the main arena), in bytes at the end of a program.
 
-    `trimmed` is what remains resident if the program calls malloc_trim(0) then.
+    `trimmed` is the resident bytes that would remain after a call of malloc_trim(0) at the end.
     """
 
     arena: int
@@ -28,7 +28,7 @@ class Held:
 
 
 def with_trim(trace: Trace) -> Trace:
-    """Return the trace of the program if it called malloc_trim(0) at its end."""
+    """Return the trace with a call of malloc_trim(0) at its end."""
     columns = {name: np.append(values, values[:1]) for name, values in trace.columns.items()}
     return Trace.from_events(
         np.append(trace.op, Op.EMPTY),

@@ -1,4 +1,4 @@
-"""Each recorded program with threads, under glibc's model and through the glibc at hand."""
+"""Each recorded program with threads, under glibc's model and through the installed glibc."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from simalloc.trace import Trace
 from simalloc.trace.catalogue import catalogue, load
 
 CORES: Final = 2
-"""Of the machine that replays natively, which the number of arenas depends on."""
+"""Number of cores of the machine that replays natively, which limits the number of arenas."""
 
 
 ORDERS: Final = 4
-"""In how many other orders of its threads' events a program is replayed."""
+"""Number of other orders of its threads' events in which each program is replayed."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Beside:
-    """One program itself under one setting, beside the model and the replay through glibc.
+    """One program's own runs under one setting, beside the model and the replay through glibc.
 
-    Resident bytes at the peak. `orders` are the model's with threads in other orders. `recorded` is
-    the resident peak of the whole recorded process, or 0 because it ran under other settings.
+    Figures are resident bytes at the peak. `orders` are the model's with other orders of the
+    threads. `recorded` is the resident peak of the whole recorded process, or 0 because it ran
+    under other settings.
     """
 
     compared: Compared
@@ -55,11 +56,11 @@ class Beside:
 
 @dataclass(frozen=True)
 class TakenApart:
-    """The program that a limit of one arena helps most, in detail.
+    """Details of the program that a limit of one arena helps most.
 
-    `runs` are the model's under each of `SETTINGS`, and `tried` the runs under the settings of
-    glibc that people try. `trimmed` is the resident bytes at the end after a call of malloc_trim,
-    in the model and in glibc.
+    `runs` are the model's runs under each of `SETTINGS`. `tried` are the runs under common settings
+    of glibc. `trimmed` is the resident bytes at the end after a call of malloc_trim, in the model
+    and in glibc.
     """
 
     program: str
@@ -71,7 +72,7 @@ class TakenApart:
 
 @dataclass(frozen=True)
 class Measured:
-    """Every program by replay, one apart, and those measured by themselves beside their replays."""
+    """The replays of every program, one program in detail, and the programs' own runs."""
 
     compared: Sequence[Compared]
     apart: TakenApart
@@ -81,7 +82,7 @@ class Measured:
 def measure(progress: Progress) -> Measured:
     """Compare every program.
 
-    The memory of the programs themselves is kept (`running` measures it).
+    The memory of the programs' own runs is read from a file (`running` measures it).
     """
     names = [name for name, entry in catalogue().items() if entry.group == "threads"]
     found: list[Compared] = []
@@ -93,7 +94,7 @@ def measure(progress: Progress) -> Measured:
 
 
 def take_apart(compared: Sequence[Compared]) -> TakenApart:
-    """Examine the program with the smallest ratio of the resident peaks of one arena and all."""
+    """Examine the program with the largest ratio of default to single-arena resident peak."""
     peaks = {(one.program, one.settings): one.real.peak_bytes for one in compared}
     program = max(
         {one.program for one in compared},
@@ -116,7 +117,7 @@ def take_apart(compared: Sequence[Compared]) -> TakenApart:
 
 
 def compare(name: str) -> list[Compared]:
-    """Return one program under each setting."""
+    """Return the comparison of one program under each setting."""
     trace = load(name)
     policies = _policies()
     texts = [f"glibc:{each}" if each else "glibc" for each in SETTINGS]
@@ -143,7 +144,7 @@ def compare(name: str) -> list[Compared]:
 
 
 def beside(compared: Sequence[Compared]) -> list[Beside]:
-    """Return the programs that were measured by themselves, beside the replays."""
+    """Return the programs' own runs beside the replays."""
     held = processes()
     found = []
     for name in PROGRAMS:
@@ -156,7 +157,7 @@ def beside(compared: Sequence[Compared]) -> list[Beside]:
 
 
 def _policies() -> list[str]:
-    """Return the model of the glibc at hand under each setting."""
+    """Return the model of the installed glibc under each setting."""
     default = f"{model_of_glibc()},cores={CORES}"
     return [f"{default},{each}" if each else default for each in SETTINGS]
 

@@ -1,4 +1,4 @@
-"""The page for docs: its words are in `page.md`, the figures in them come from the run."""
+"""The page for docs. Its text is in `page.md`, its figures come from the run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tables(measured: Measured) -> dict[str, Table]:
 
 
 def pictures(measured: Measured) -> Iterator[tuple[str, bytes]]:
-    """Yield the picture of the program taken apart: its file's name, and a PNG."""
+    """Yield the picture of the program in detail: its file name, and a PNG."""
     titles = [each.replace("=", " = ") or "default" for each in SETTINGS]
     image, _ = draw_footprints(measured.apart.runs, titles)._repr_png_()
     yield PICTURE, image
@@ -72,7 +72,7 @@ def _replays_table(compared: Sequence[Compared]) -> Table:
 
 
 def _processes_table(found: Sequence[Beside]) -> Table:
-    """Return the peaks of the programs themselves, beside model and replay."""
+    """Return the peaks of the programs' own runs, beside model and replay."""
     rows: list[Sequence[Value]] = [
         (
             one.compared.program,
@@ -98,7 +98,7 @@ def _range(values: Sequence[int]) -> str:
 
 
 def _resident(worst: Compared) -> str:
-    """Return a sentence on the model's resident peaks, given the one farthest from glibc's."""
+    """Return a sentence on the model's resident peaks, given the peak farthest from glibc's."""
     percent = 100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1)
     if not percent:
         return "the resident peaks are too"
@@ -111,7 +111,7 @@ def _megabytes(values: Sequence[int]) -> str:
 
 
 def _distance(one: Beside) -> float:
-    """Return by what share the model misses the runs of the process; 0: it lies among them."""
+    """Return the model's relative distance from the range of the process's runs, or 0 inside it."""
     low, high = min(one.process.heap), max(one.process.heap)
     nearest = min(max(one.compared.model.peak_bytes, low), high)
     return abs(one.compared.model.peak_bytes / nearest - 1)

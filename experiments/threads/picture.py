@@ -1,4 +1,4 @@
-"""The picture of the page: live, resident and mapped bytes over time, a panel a setting."""
+"""The picture of the page: live, resident and mapped bytes over time, one panel per setting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def draw_footprints(runs: Sequence[Run], titles: Sequence[str]) -> Picture:
-    """Return a panel per run with pages, on one scale, from the minimum to the maximum.
+    """Return one panel per run with pages, all on one scale, from the minimum to the maximum.
 
     Mapped bytes far above all resident bytes are cut off.
     """

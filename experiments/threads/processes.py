@@ -1,4 +1,4 @@
-"""Memory of the programs themselves, as measured by `running.py`: processes.csv."""
+"""Memory of the programs' own runs, as measured by `running.py`, from processes.csv."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Final
 
 PROGRAMS: Final = ("larson", "mstress", "xmalloc", "webserver")
 SETTINGS: Final = ("", "arena_max=2", "arena_max=1")
-"""Settings: the default, and two limits for the number of arenas."""
+"""Settings of glibc: the default, and two limits on the number of arenas."""
 
 MEASURED: Final = Path(__file__).with_name("processes.csv")
 COLUMNS: Final = ("program", "settings", "heap_bytes", "process_bytes")
 RECORDED: Final = "recorded"
-"""Stands for the settings where the program was recorded; the heap is not known there."""
+"""Label of the settings in the recording, under which the heap bytes are unknown."""
 
 
 @dataclass(frozen=True)
 class Process:
     """Peak resident bytes of a program in each of several runs under one setting.
 
-    Of the heap, and of the whole process.
+    `heap` is of the heap, `whole` of the whole process.
     """
 
     heap: Sequence[int]

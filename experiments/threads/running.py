@@ -1,8 +1,8 @@
-"""`python -m experiments.threads.running`: memory of the programs themselves, without a recorder.
+"""`python -m experiments.threads.running`: memory of the programs' own runs, without a recorder.
 
-Each recipe is run as it was recorded (traces/recipes), but under each limit for the number of
-arenas, several times, and with `sampling.py` in the recorder's place. It is also run with the
-recorder, whose samples measure the memory of a process during a recording.
+Each recipe in traces/recipes is run several times under each limit on the number of arenas, with
+`sampling.py` in place of the recorder. It is also run with the recorder, whose samples measure the
+memory of a process during a recording.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _run(program: str, wrapper: Sequence[str], settings: str) -> None:
     if settings:
         environment["GLIBC_TUNABLES"] = f"glibc.malloc.{settings}"
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(  # noqa: S603 - a recipe of ours
+        done = subprocess.run(  # noqa: S603 - our own recipe
             ["/bin/sh", "-eu", str(_RECIPES / f"{program}.sh")],
             cwd=folder,
             env=environment | {"HOME": folder},
@@ -48,7 +48,7 @@ def _run(program: str, wrapper: Sequence[str], settings: str) -> None:
 
 
 def _rows(program: str, times: int) -> Iterable[tuple[str, str, int | None, int]]:
-    """Measure a program under each setting, and while it is recorded."""
+    """Measure a program under each setting, and during a recording."""
     with tempfile.TemporaryDirectory() as scratch:
         for settings in SETTINGS:
             figures = Path(scratch, "figures")
@@ -68,9 +68,9 @@ def _rows(program: str, times: int) -> Iterable[tuple[str, str, int | None, int]
 @experiment("python -m experiments.threads.running")
 @click.option("--times", type=int, default=8, show_default=True, help="Runs under each setting.")
 def command(times: int) -> None:
-    """Run the programs with threads and record their peak resident bytes.
+    """Run the programs with threads and write their peak resident bytes.
 
-    The figures replace processes.csv beside this file. It takes some minutes.
+    The figures replace processes.csv beside this file. The command takes some minutes.
     """
     rows: list[tuple[str, str, int | None, int]] = []
     with progress("programs", len(PROGRAMS)) as advance:

@@ -1,8 +1,8 @@
 """`python sampling.py FIGURES COMMAND ARG...`: run a program and measure its memory.
 
-The program's memory is read from outside, about every millisecond, in /proc/PID/smaps; nothing is
-loaded into it. A line of two numbers is added to the file FIGURES: the maximum resident bytes of
-the heap and of the whole process. This file needs only Python.
+The program's memory is read from outside, about every millisecond, in /proc/PID/smaps. Nothing is
+loaded into the program. The script appends a line of two numbers to the file FIGURES: the maximum
+resident bytes of the heap and of the whole process. This file needs only Python.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 
 PAUSE = 0.001
-"""Seconds between two looks."""
+"""Interval between samples in seconds."""
 
 HEAP_OF_ARENA = 64 << 20
-"""glibc's heaps of other arenas than the main one begin at multiples of this."""
+"""Alignment of the heaps of glibc's arenas, except the main arena, in bytes."""
 
 MIN_MAPPED = 128 << 10
-"""Minimum bytes of blocks that glibc maps separately."""
+"""Minimum size of blocks that glibc maps separately, in bytes."""
 
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
 
@@ -28,8 +28,8 @@ MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
 def resident(smaps: str) -> tuple[int, int]:
     """Return the resident bytes of the heap and of the whole process.
 
-    The heap consists of the break, the arenas' heaps, and blocks mapped separately. A mapping above
-    a guard page is a thread's stack, and a mapping that follows a file belongs to the file.
+    The heap consists of the break, the arenas' heaps, and separately mapped blocks. A mapping above
+    a guard page is a thread's stack. A mapping that follows a file belongs to the file.
     """
     heap = whole = 0
     is_heap = False

@@ -1,1 +1,1 @@
-"""Sixteen policies on programs of today, and where the best of them waste memory after all."""
+"""Sixteen policies on today's programs, and the cases in which the best policies waste memory."""

@@ -1,6 +1,6 @@
-"""The programs on which best fit or first fit by address wastes much, and evidence of the cause.
+"""Programs on which best fit or first fit by address wastes much, and evidence of the cause.
 
-Each case has its own question: how much of the waste remains without the suspected cause?
+Each case answers its own question: the waste that remains without the suspected cause.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from experiments.johnstone_wilson.replays import Job
 from simalloc.heap import Realloc
 
 PAIR: Final = ("best-fit-ao", "first-fit-ao")
-"""The two policies that the paper calls best, which the cases compare."""
+"""The paper's two best policies, which the cases compare."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing made otherwise in a program's replay."""
+    """One change in a program's replay."""
 
     name: str
     alteration: Alteration | None = None
     realloc: Realloc = Realloc.FREE_FIRST
 
     def job(self, program: str, policy: str) -> Job:
-        """Return the simulation so changed."""
+        """Return the simulation of a program and a policy with the change."""
         return Job(program, policy, self.realloc, self.alteration)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program, and the changes that show what its waste hangs on.
+    """A program, and the changes that reveal the cause of its waste.
 
-    Free blocks of `hole` bytes or more are called holes where the page speaks of it.
+    The page calls free blocks of `hole` bytes or more holes.
     """
 
     program: str
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def picture(self) -> str:
-        """The name of the file with its heap maps."""
+        """Name of the file with the case's heap maps."""
         return f"todays-programs-{self.program}.png"
 
 

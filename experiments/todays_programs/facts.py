@@ -1,4 +1,4 @@
-"""Single facts for the words of the page, each worked out from the traces and runs."""
+"""Single facts for the text of the page, each computed from the traces and runs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from simalloc.trace import Op, Trace
 LARGE: Final = 16 << 10
 HUGE: Final = 1 << 20
 _SCALE: Final = 16
-"""By which sizes are multiplied, as in every other run of the page."""
+"""Factor by which sizes are multiplied, as in every other run of the page."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The free blocks when a run's heap first has its peak; sizes in bytes.
+    """The free blocks when a run's heap first reaches its peak; sizes are in bytes.
 
-    `request` is the request that raised the heap, `largest` are the three largest free blocks in
-    rising order. `middling` is the share of free bytes, in percent, in blocks of 64 to 4,096 bytes.
-    `holes` are the free blocks of at least some size: their number, their total, and the medians of
-    the bytes and objects between one and the next.
+    `request` is the request that raised the heap to its peak. `largest` are the three largest free
+    blocks in ascending order. `middling` is the share of free bytes, in percent, in blocks of 64 to
+    4,096 bytes. `holes`, `hole_bytes`, `bytes_between` and `objects_between` describe the free
+    blocks of a minimum size: their number, their total, and the medians of the bytes and objects
+    between neighbouring holes.
     """
 
     request: int
@@ -68,16 +69,16 @@ def pieces(trace: Trace, run: Run, hole: int) -> Pieces:
 
 
 def _median(values: NDArray[np.float64] | NDArray[np.int64]) -> float:
-    """Return the median, 0 of none."""
+    """Return the median, or 0 for an empty array."""
     return float(np.median(values)) if len(values) else 0.0
 
 
 @dataclass(frozen=True)
 class GrowingBlock:
-    """Perl's block that is grown most often.
+    """Perl's block with the most growths.
 
-    `gap` is the commonest number of bytes by which a request exceeds the one before, and `between`
-    the median number of events from one growth to the next.
+    `gap` is the most frequent increase in bytes from one request to the next, and `between` the
+    median number of events from one growth to the next.
     """
 
     reallocs: int
@@ -103,9 +104,9 @@ def growing_block(trace: Trace) -> GrowingBlock:
 
 @dataclass(frozen=True)
 class LargeRequests:
-    """The requests above `LARGE` bytes: how many, how often larger than the one before.
+    """The requests above `LARGE` bytes: their number, and the number larger than the previous one.
 
-    `gap` is the median by which those are larger, `life` the median of their lives in events.
+    `gap` is the median of these increases, `life` the median of the lifetimes in events.
     """
 
     count: int
@@ -133,9 +134,9 @@ def large_requests(trace: Trace) -> LargeRequests:
 class HugeRequests:
     """The requests above `HUGE` bytes that raise a policy's heap, in order.
 
-    `before` and `after` are the heap before the first and after the last. `waste_before` is the
-    excess of `before` over the peak of live bytes in percent, and `free` the free bytes before the
-    first.
+    `before` and `after` are the heap before the first and after the last such request.
+    `waste_before` is the excess of `before` over the peak live bytes in percent, and `free` the
+    free bytes before the first such request.
     """
 
     events: tuple[int, ...]

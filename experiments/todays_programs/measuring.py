@@ -1,4 +1,4 @@
-"""All that is measured for the page: sixteen policies on every program, and the cases."""
+"""All measurements of the page: sixteen policies on every program, and the cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTHING: Final[Mapping[Job, float]] = {}
 class Results:
     """All measurements: the traces of the cases, and every simulation.
 
-    For some simulations only the waste is known.
+    `known` contains the waste of simulations that are not in `runs`.
     """
 
     traces: Mapping[str, Trace]
@@ -32,17 +32,16 @@ class Results:
     known: Mapping[Job, float]
 
     def waste(self, program: str, policy: str) -> float:
-        """Return the peak heap above the peak of live bytes, in percent (measure #4)."""
+        """Return the excess of the peak heap over the peak live bytes, in percent (measure #4)."""
         job = Job(program, policy)
         return self.known[job] if job in self.known else percent(self.runs[job], 4)
 
 
 def measure(progress: Progress, known: Mapping[Job, float] = _NOTHING) -> Results:
-    """Run every simulation, a program at a time so that one trace is in memory.
+    """Run every simulation, one program at a time so that only one trace is in memory.
 
-    Simulations whose waste is `known` are left out, except the cases'.
-
-    `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
+    Simulations whose waste is `known` are omitted, except the cases' simulations. `progress` opens
+    a progress bar for a label and a number of events (`simalloc.cli.progress`).
     """
     runs: dict[Job, Run] = {}
     kept = {case.program for case in cases.CASES}

@@ -1,7 +1,7 @@
-"""The page of plain words. The words are in `page.md`, the figures in them come from the run.
+"""The explanatory page. Its text is in `page.md`, its figures come from the run.
 
-The figures in docs are tested to be these (tests/papers/test_todays_programs.py).
-Where they move, read the words again.
+A test (tests/papers/test_todays_programs.py) checks that docs shows the same figures. If they
+change, read the text again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 
 
 def _pieces(results: Results, case: Case, policy: str, change: Change) -> facts.Pieces:
-    """Return the free blocks when a case's heap has its peak."""
+    """Return the free blocks at the peak of a case's heap."""
     run = results.runs[change.job(case.program, policy)]
     return facts.pieces(results.traces[case.program], run, case.hole)
 

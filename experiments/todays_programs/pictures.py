@@ -12,7 +12,7 @@ from simalloc.report.figures.heap_map import draw_heap_maps
 
 
 def pictures(results: Results) -> Iterator[tuple[str, bytes]]:
-    """Yield (name of the file, PNG) of every case; they are drawn one at a time."""
+    """Yield (file name, PNG) for every case; each is drawn when it is requested."""
     for case in CASES:
         yield case.picture, _picture(case, results)
 

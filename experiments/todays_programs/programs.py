@@ -1,4 +1,4 @@
-"""The programs of today: those that a recipe in traces/recipes records anew."""
+"""Today's programs: the programs that a recipe in traces/recipes records."""
 
 from __future__ import annotations
 

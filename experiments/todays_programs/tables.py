@@ -17,7 +17,7 @@ _LIMITS: Final = (1, 5, 20)
 
 
 def all_tables(results: Results) -> dict[str, Table]:
-    """Return every table by the stem of its file's name."""
+    """Return every table by the stem of its file name."""
     return {
         "policies": policies_table(results),
         "programs": programs_table(results),
@@ -26,7 +26,7 @@ def all_tables(results: Results) -> dict[str, Table]:
 
 
 def policies_table(results: Results) -> Table:
-    """Return a row a policy: its waste over the programs."""
+    """Return one row per policy: its waste over the programs."""
     rows: list[tuple[Value, ...]] = []
     for policy in ROWS:
         waste = {program: results.waste(program, policy) for program in PROGRAMS}
@@ -47,7 +47,7 @@ def policies_table(results: Results) -> Table:
 
 
 def programs_table(results: Results) -> Table:
-    """Return a row a program, a column a policy."""
+    """Return one row per program and one column per policy."""
     rows: list[tuple[Value, ...]] = [
         (program, *(Rounded(results.waste(program, policy), 2) for policy in ROWS))
         for program in PROGRAMS
@@ -57,7 +57,7 @@ def programs_table(results: Results) -> Table:
 
 
 def case_table(case: Case, results: Results) -> Table:
-    """Return a row a change: both policies' waste, and the most that is live then."""
+    """Return one row per change: both policies' waste, and the peak live bytes with that change."""
     rows: list[tuple[Value, ...]] = []
     for change in case.changes:
         runs = [results.runs[change.job(case.program, policy)] for policy in PAIR]

@@ -1,5 +1,5 @@
 /* `temp_buffer` is innocent and `remember_session` guilty, and both allocate through `xmalloc`.
- * With the argument "apart" sessions are in an arena of their own. */
+ * With the argument "apart", sessions have their own arena. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ __attribute__((noinline)) static void remember_session(int number)
     if (arena != NULL)
         sessions[number] = take(size);
     else
-        sessions[number] = xmalloc(size); /* guilty */
+        sessions[number] = xmalloc(size); /* the guilty allocation */
 }
 
 int main(int count, char **arguments)
@@ -49,5 +49,5 @@ int main(int count, char **arguments)
     }
     for (int number = 0; number < SESSIONS; number++)
         free(buffers[number]);
-    return getchar() != EOF; /* until the examiner is done */
+    return getchar() != EOF; /* waits for the examiner */
 }

@@ -1,6 +1,6 @@
-"""`temp_buffer` is innocent and `remember_session` guilty.
+"""Program in which `temp_buffer` is innocent and `remember_session` guilty.
 
-With the argument "apart" sessions are in an arena of their own.
+With the argument "apart", sessions have their own arena.
 """
 
 import mmap
@@ -21,17 +21,17 @@ def temp_buffer(number: int) -> None:
 
 
 def remember_session(number: int) -> None:
-    """Keep a little for good."""
+    """Allocate a small object that is never freed."""
     size = 1000 + number % 10
     if arena:
         arena.write(b"s" * size)
     else:
-        sessions.append(bytearray(b"s" * size))  # guilty
+        sessions.append(bytearray(b"s" * size))  # the guilty allocation
 
 
 for number in range(SESSIONS):
     temp_buffer(number)
     remember_session(number)
 buffers.clear()
-sys.stdin.read(1)  # until the examiner is done
-os._exit(0)  # as a server ends: without taking everything down first
+sys.stdin.read(1)  # waits for the examiner
+os._exit(0)  # exits like a server, without freeing its memory
