@@ -154,5 +154,5 @@ class _Teller:
         self._bar()
 
     def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:  # noqa: ARG002
-        self._bar.text = "the command goes on without being recorded"
+        self._bar.text = "the command continues without being recorded"
         self._bar()
