@@ -1,1 +1,1 @@
-"""The speed of simalloc, measured beside real allocators in the same run."""
+"""Measures the speed of simalloc and of real allocators in the same run."""

@@ -78,7 +78,7 @@ def record_once(loaded: Loaded, wanted: Wanted, seconds: float, found: Outcome) 
 @click.option("--depth", default=0, show_default=True, help="Return addresses per call path.")
 @click.option("--every", default=0, show_default=True, help="Mean sampling distance, in bytes.")
 def main(cycles: int, threads: int, mebibytes: int, seconds: float, depth: int, every: int) -> None:
-    """Attach to a program under load and detach from it, and count what goes wrong."""
+    """Attach to a program under load and detach from it repeatedly, and count the errors."""
     found = Outcome()
     with under_load(threads, mebibytes) as loaded:
         time.sleep(2)

@@ -1,4 +1,4 @@
-"""A Python program that does little but make and drop objects: `churn.py OBJECTS`.
+"""A Python program that does little except create and drop objects: `churn.py OBJECTS`.
 
 Each object is allocated three calls deep. Prints the processor time in seconds.
 """

@@ -39,7 +39,7 @@ def hold(
     repeats: int,
     report: Callable[[str], None],
 ) -> list[Contest]:
-    """Let every policy and allocator replay a trace `repeats` times, glibc after each of them.
+    """Replay a trace `repeats` times by every policy and allocator, each followed by glibc.
 
     The time of a policy is the time of `simulate`: creation of the heap, replay, measures and
     timeline. The time for data computed once per trace (`Trace.replayed`) is divided equally among

@@ -40,13 +40,13 @@ class Cost:
 
 
 def cost_of_policy(made: Steady, policy: Policy, kind: Kind, size: int, repeats: int) -> Cost:
-    """Time a policy on the steady state alone, measures and timeline included."""
+    """Measure a policy in the steady state alone, including measures and timeline."""
     times, free_blocks = zip(*(_turns(made, policy) for _ in range(repeats)), strict=True)
     return Cost(kind, size, spell(policy), median(times), free_blocks[0])
 
 
 def cost_of_glibc(made: Steady, kind: Kind, size: int, repeats: int) -> Cost:
-    """Time glibc on the whole trace and on the ramp alone, and return the difference."""
+    """Measure glibc on the whole trace and on the ramp alone, and return the difference."""
     whole, ramp = (
         _pass_of_glibc(trace, repeats) for trace in (made.trace, made.trace.prefix(made.ramp))
     )
@@ -56,7 +56,7 @@ def cost_of_glibc(made: Steady, kind: Kind, size: int, repeats: int) -> Cost:
 def cost_of_cache_lines(kind: Kind, size: int, turns: int, repeats: int) -> Cost:
     """Measure the time per event to read one of `size` cache lines of 64 bytes at random.
 
-    No read depends on another read, so this time is the minimum of the processor.
+    No read depends on another read, so the processor cannot read faster.
     """
     lines = np.ones((size, 8))
     order = np.random.default_rng(SEED).integers(0, size, turns)

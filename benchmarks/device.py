@@ -1,6 +1,6 @@
 """Time and memory of `simalloc device` on a snapshot of a million entries with ten settings.
 
-`python -m benchmarks.device` makes a snapshot of a program like a training, and runs
+`python -m benchmarks.device` makes a snapshot of a generated training, and runs
 `simalloc device` on it in a separate process. `--megabytes` sets the size of the snapshot, and
 measures its import alone. `--unpickler` reads the snapshot by the standard library instead, with
 all classes refused and limited memory.
@@ -76,7 +76,7 @@ def snapshot(entries: int) -> dict[str, Any]:
 
 
 def measured(*arguments: str) -> tuple[float, float, int]:
-    """Return the seconds of a command, its seconds of processor time, and its most bytes."""
+    """Return a command's duration and processor time in seconds, and its peak resident bytes."""
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "simalloc", *arguments])
     _, status, usage = os.wait4(process.pid, 0)
@@ -95,7 +95,7 @@ class _DataAlone(pickle.Unpickler):
 
 
 def read_by_the_library(path: Path) -> None:
-    """Make rows of numbers of the entries of a snapshot, as the reader in C does."""
+    """Convert the entries of a snapshot to rows of numbers, as the reader in C does."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     gc.disable()
     with path.open("rb") as file:

@@ -3,8 +3,9 @@
 Times are processor time of the search alone, in one process for each trace and version. The
 minimum of several is printed. The other version must be installed in a folder by pip:
 
-    git archive COMMIT | tar x -C FOLDER pip install --no-build-isolation --no-deps --target
-    FOLDER/site FOLDER python -m benchmarks.placing --against FOLDER/site
+    git archive COMMIT | tar x -C FOLDER
+    pip install --no-build-isolation --no-deps --target FOLDER/site FOLDER
+    python -m benchmarks.placing --against FOLDER/site
 """
 
 from __future__ import annotations

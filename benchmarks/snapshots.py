@@ -99,7 +99,7 @@ def under_load(threads: int, mebibytes: int) -> Iterator[Loaded]:
 
 
 def sums_agree(snapshot: Snapshot) -> bool:
-    """Return whether each arena's figures add up to its bytes, and its blocks fit into them.
+    """Return whether the figures of each arena add up to its bytes and agree with its blocks.
 
     The bytes outside blocks and holes must be at most the bytes of tables.
     """

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def draw_maps() -> None:
-    """Draw Ghostscript's heap under first fit, newest block first and by address."""
+    """Draw Ghostscript's heap under first fit in LIFO order and in address order."""
     trace = load("ghostscript")
     runs = [simulate(trace, name, addresses=True) for name in ("first-fit-lifo", "first-fit-ao")]
     maps = [heap_map(trace, run) for run in runs]
@@ -49,14 +49,14 @@ def draw_ranks() -> None:
 
 
 def draw_portraits() -> None:
-    """Draw what cc1 asks of malloc."""
+    """Draw the requests of cc1."""
     trace = load("cc1")
     for theme in PALETTES:
         draw_portrait(trace, theme=theme).savefig(HERE / f"portrait-{theme}.png", dpi=180)
 
 
 def draw_examples() -> None:
-    """Draw the examples of docs/pictures.md that are nowhere else."""
+    """Draw the examples of docs/pictures.md that no other page shows."""
     fits = ("first-fit-ao", "first-fit-ao-8k", "first-fit-lifo", "first-fit-fifo", "next-fit-ao")
     runs = simalloc.simulate_all("ghostscript", [*fits, "binary-buddy"])
     few = ("*-fit-ao", "binary-buddy", "double-buddy")
