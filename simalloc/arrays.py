@@ -45,14 +45,18 @@ def load_arrays(
             members = {name: archive.getinfo(f"{name}.npy") for name in kinds}
             size = sum(member.file_size for member in members.values())
             if limit is not None and size > limit:
-                raise ValueError(f"{', '.join(kinds)}: {size:,} bytes are more than {limit:,}")
+                raise ValueError(
+                    f"{', '.join(kinds)}: {size:,} bytes exceed the limit of {limit:,} bytes"
+                )
             require_memory(_COPIES * size, f"{path}: reading {', '.join(kinds)}")
             found = {name: _read(archive, member) for name, member in members.items()}
     except _DAMAGE as error:
         raise ValueError(str(error) or type(error).__name__) from error
     for name, (kind, dimensions) in kinds.items():
         if found[name].dtype != kind or found[name].ndim != dimensions:
-            raise ValueError(f"{name} is not of {np.dtype(kind)} in {dimensions} dimensions")
+            raise ValueError(
+                f"{name} is not an array of {np.dtype(kind)} with {dimensions} dimensions"
+            )
     return found
 
 

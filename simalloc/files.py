@@ -76,7 +76,10 @@ def _end_of_links(path: Path) -> Path:
         folder, owner = path.parent.stat(), path.lstat().st_uid
         is_shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
         if is_shared and owner not in {os.geteuid(), folder.st_uid}:
-            reason = "it is another user's link in a folder where everyone may write; remove it"
+            reason = (
+                "it is a symbolic link of another user in a folder that everyone may write to; "
+                "remove it"
+            )
             raise PermissionError(errno.EACCES, reason, os.fspath(path))
         path = path.parent / path.readlink()
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
@@ -96,7 +99,7 @@ def is_same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
 def keep_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]]) -> None:
     """Raise an `OSError` if writing `target` would replace a file that is read."""
     if any(is_same(target, source) for source in sources):
-        reason = "it is read here, and writing it would replace it: give the output another name"
+        reason = "it is also an input, which the output would replace; give the output another name"
         raise FileExistsError(errno.EEXIST, reason, os.fspath(target))
 
 
@@ -109,7 +112,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     with Path(path).open("rb") as stream:
         text = stream.read(MAX_TEXT + 1)
     if len(text) > MAX_TEXT:
-        reason = f"it has more than {MAX_TEXT >> 20} MiB, which is no text that somebody wrote"
+        reason = f"it has more than {MAX_TEXT >> 20} MiB, the maximum size of a text"
         raise OSError(errno.EFBIG, reason, os.fspath(path))
     return text.decode("utf-8")
 

@@ -110,7 +110,9 @@ def played(
     if largest < 2 or largest > LARGEST or largest & (largest - 1):
         raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
     if not largest <= live <= MAX_LIVE:
-        raise SimallocError(f"live is {live}; it takes {largest}, the largest, to {MAX_LIVE}")
+        raise SimallocError(
+            f"live is {live}; it takes a number from {largest}, the largest object, to {MAX_LIVE}"
+        )
     game = Game(policy, scale=scale, engine=engine, progress=progress)
     ADVERSARIES[name].play(game, live, largest)
     return game

@@ -61,7 +61,8 @@ class Game:
         self.setting = Setting.of(_NOTHING, policy, asked)
         if self.setting.policy.description.runner == "offline":
             raise SimallocError(
-                f"{policy} cannot be played against: it has to know the whole trace beforehand"
+                f"{policy} needs the whole trace in advance, so no adversary can play against "
+                "it; choose an online policy"
             )
         self.live = 0
         self._heap = _Core(self.setting) if engine != "reference" else _Plain(self.setting)

@@ -27,7 +27,7 @@ class Catalogue(Mapping[str, Item]):
     def __getitem__(self, name: str) -> Item:
         if not isinstance(name, str) or name not in self._items:
             near = get_close_matches(str(name), self._items, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "list(...) has their names"
+            hint = f"did you mean {near[0]!r}?" if near else "list(...) returns the names"
             raise KeyError(f"{name!r} is not among the {self._table.title.lower()}; {hint}")
         return self._items[name]
 

@@ -87,7 +87,9 @@ def record(
     >>> trace = simalloc.record(["sqlite3", ":memory:", "select 1"], times=True)
     """
     if not isinstance(command, (str, Sequence)):
-        raise SimallocError(f"the command to record is a list or a line, not {kind_of(command)}")
+        raise SimallocError(
+            f"the command to record must be a list or a line of text, not {kind_of(command)}"
+        )
     words = shlex.split(command) if isinstance(command, str) else [*command]
     if not words:
         raise SimallocError("the command to record is empty")
@@ -114,7 +116,7 @@ def record(
         )
         if not any(one.is_main and one.totals.events for one in outcome.recorded):
             raise SimallocError(
-                f"{name} was not recorded: it does not call malloc, or has an allocator of its own"
+                f"{name} was not recorded: it does not call malloc, or it has its own allocator"
             )
         trace = read_trace(path)
     program = Path(trace.provenance["executable"]).name

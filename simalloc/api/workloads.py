@@ -73,10 +73,12 @@ def workload(
             known = ", ".join((*WORKLOADS, *ADVERSARIES))
             raise SimallocError(f"unknown workload {name!r}; choose one of {known}")
         if policy is not None:
-            raise SimallocError(f"{name} plays against no policy")
+            raise SimallocError(f"{name} does not play against a policy; leave out the policy")
         return catalogued(name, seed)
     if policy is None:
-        raise SimallocError(f"{name} plays against a policy; give one, such as first-fit-ao")
+        raise SimallocError(
+            f"{name} needs a policy to play against; give one, such as first-fit-ao"
+        )
     with any_progress(name, None, shown=progress) as bar:
         count = partial(_count, bar)
         return attack(name, policy, live=live, largest=largest, scale=scale, progress=count)

@@ -43,7 +43,9 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
     try:
         swept = verify(table, address)
     except ValueError as error:
-        raise SimallocError(f"{path}: {error}, in the order of births") from None
+        raise SimallocError(
+            f"{path}: {error}. Lives are numbered from 0 in the order of their births"
+        ) from None
     return Placement(table, address, swept, how=f"read from {Path(path).name}")
 
 

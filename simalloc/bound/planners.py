@@ -32,8 +32,8 @@ def planned(table: Timetable, rule: str) -> Ints:
     """
     if len(table) > MAX_BUFFERS:
         raise PolicyError(
-            f"a planner compares buffers in pairs and takes up to {MAX_BUFFERS:,} objects; "
-            f"this trace has {len(table):,}"
+            f"this trace has {len(table):,} objects; a planner compares objects in pairs "
+            f"and takes up to {MAX_BUFFERS:,}"
         )
     return RULES[rule](table)
 

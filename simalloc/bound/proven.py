@@ -56,6 +56,6 @@ def buddy_bound(live: float, largest: float, smallest: float = 1) -> float:
 def _check(live: float, largest: float, smallest: float) -> None:
     if not 0 < smallest <= largest <= live:
         raise ValueError(
-            f"smallest {smallest}, largest {largest} and live {live} bytes: "
-            "each takes at least the one before, and the first more than 0"
+            f"smallest is {smallest}, largest is {largest} and live is {live}; they must "
+            "satisfy 0 < smallest <= largest <= live"
         )

@@ -42,7 +42,9 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are given for {len(table)} lives")
     if len(address) and address.min() < 0:
-        raise ValueError(f"life {int(address.argmin())} is at address {int(address.min())}")
+        raise ValueError(
+            f"life {int(address.argmin())} is at the negative address {int(address.min())}"
+        )
     beyond = np.flatnonzero(address > np.iinfo(np.int64).max - table.size)
     if len(beyond):
         raise ValueError(f"life {beyond[0]} at {address[beyond[0]]} ends beyond 2**63 - 1")

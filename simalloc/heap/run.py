@@ -276,8 +276,8 @@ def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
     """
     if not isinstance(run, Run):
         raise SimallocError(
-            f"fragmentation() takes a run, as simulate() returns it, not {kind_of(run)}"
+            f"fragmentation() takes a run that simulate() returned, not {kind_of(run)}"
         )
     if of not in {"mapped", "resident"}:
-        raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")
+        raise SimallocError(f"fragmentation measures mapped or resident bytes, not {of!r}")
     return Fragmentation.of(footprint(run, of), run.max_live_bytes)

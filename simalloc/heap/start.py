@@ -252,7 +252,7 @@ class Start:
             known = "2.36 or {0}2.41" if self.has_fast_lists else "2.43 or {0}2.44"
             known = known.format("ptmalloc:version=")
             raise SimallocError(
-                f"{self.name} has another glibc than version {description.version.value}: use "
+                f"{self.name} does not use glibc {description.version.value}; use "
                 f"ptmalloc:version={known}"
             )
         if not description.mechanism or description.word != 8 or description.growth != 4096:
@@ -263,8 +263,8 @@ class Start:
             raise SimallocError("a run that begins with a real heap takes scale 1")
         if 0 < description.capacity < self.mapped_bytes:
             raise SimallocError(
-                f"capacity is {description.capacity:,} bytes; the heap that the run begins with "
-                f"has {self.mapped_bytes:,}"
+                f"capacity is {description.capacity:,} bytes, but the run begins with a heap of "
+                f"{self.mapped_bytes:,} bytes; choose a larger capacity"
             )
 
         self._check_lists(description)
@@ -276,8 +276,8 @@ class Start:
             largest = int(size[self.entry[:, 0] == kind].max(initial=0))
             if largest > description.resolved[name]:
                 raise SimallocError(
-                    f"{self.name} keeps blocks of {largest:,} bytes: use {name}={largest - 8}, "
-                    "the setting of the process"
+                    f"{self.name} keeps blocks of {largest:,} bytes; use {name}={largest - 8}, the "
+                    "setting of the process"
                 )
 
     def tunables(self, description: Ptmalloc) -> dict[str, int]:

@@ -39,7 +39,10 @@ def ranking(runs: Iterable[Run], measure: int = 4, of: str = "mapped") -> list[R
     for run in runs:
         row = table.setdefault(spell(run.policy), {})
         if run.trace in row:
-            raise SimallocError(f"two runs of {run.trace} under {spell(run.policy)}")
+            raise SimallocError(
+                f"there are two runs of {run.trace} under {spell(run.policy)}; give only one of "
+                "them"
+            )
         row[run.trace] = fragmentation(run, of)[measure]
         traces[run.trace] = None
     for name, row in table.items():

@@ -95,7 +95,7 @@ def _named(item: object, folder: Path | None) -> list[Policy]:
         _check_name(item)
         return [item]
     if not isinstance(item, str):
-        remedy = "; its attribute `policy` is" if hasattr(item, "policy") else ""
+        remedy = "; use its attribute `policy`" if hasattr(item, "policy") else ""
         reason = f"{kind_of(item)} is not a policy or the name of one{remedy}"
         raise PlanError(reason, key=("policies",), value=item)
     key = ("policies", item)
@@ -117,7 +117,10 @@ def _check_name(policy: Policy) -> None:
     """Raise `PlanError` if the catalogue uses the policy's name for another family."""
     row = CATALOGUE.get(policy.name, policy)
     if type(row.description) is not type(policy.description):
-        reason = f"{policy.name} is another policy in the catalogue; give this one another name"
+        reason = (
+            f"{policy.name} is the name of another policy in the catalogue; choose another "
+            "name for this policy"
+        )
         raise PlanError(reason, key=("policies",))
 
 

@@ -53,4 +53,4 @@ class HeapState:
         widths = {"segments": 4, "mapped": 3, "lists": 3, "arenas": 2, "threads": 3, "resident": 2}
         for name, width in widths.items():
             if getattr(self, name).shape[1:] != (width,):
-                raise ValueError(f"{name} has rows of another length")
+                raise ValueError(f"{name} does not have the expected number of rows")

@@ -89,7 +89,9 @@ WRITERS: Final[Mapping[str, Callable[[Steps], str]]] = {
 def steps_written(steps: Steps, suffix: str) -> str:
     """Return the content of a file of steps. Raises `SimallocError` for an unknown `suffix`."""
     if suffix not in WRITERS:
-        raise SimallocError(f"steps are written as {', '.join(WRITERS)}, not as {suffix or 'that'}")
+        raise SimallocError(
+            f"unknown suffix {suffix!r} of a file of steps; choose one of {', '.join(WRITERS)}"
+        )
     return WRITERS[suffix](steps)
 
 

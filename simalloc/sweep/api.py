@@ -92,11 +92,11 @@ def run_sweep(
 
     """
     if timelines and results is None:
-        raise PlanError("timelines are kept in a file of results; give one")
+        raise PlanError("timelines are stored in a file of results; give one")
     described = expand_policies(policies)
     for policy in described:
         if policy.name not in CATALOGUE and not isinstance(policy, PolicyFromCode):
-            reason = f"{policy.name} is not in the catalogue, by whose names results are kept; "
+            reason = f"{policy.name} is not in the catalogue, whose names identify results; "
             raise PlanError(f"{reason}simulate_all() takes it", key=("policies",))
     sources = find_sources(traces, Path())
     if not sources:

@@ -72,8 +72,8 @@ class Board:
             if self._footprint(group) > budget:
                 needed, allowed = (spell_bytes(size) for size in (self._footprint(group), budget))
                 raise SimallocError(
-                    f"{group.source.name} takes {needed} of memory with {self.workers} replays at "
-                    f"a time, and the budget is {allowed}; raise it with --memory, or lower --jobs"
+                    f"{group.source.name} needs {needed} of memory with {self.workers} replays at "
+                    f"a time, but the budget is {allowed}; raise it with --memory, or lower --jobs"
                 )
 
     def take(self) -> tuple[Group, Task] | None:

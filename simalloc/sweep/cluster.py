@@ -194,7 +194,7 @@ def _connect(address: str) -> Iterator[Client]:
         for worker, answer in client.run(_version_here, on_error="return").items():
             if answer != code_version():
                 raise SimallocError(
-                    f"worker {worker} does not have simalloc {code_version()} but: {answer}"
+                    f"worker {worker} does not run simalloc {code_version()}; it reports: {answer}"
                 )
         yield client
 

@@ -151,7 +151,8 @@ def _check_names(ignore: Collection[str], rows: Iterable[Row]) -> None:
     unknown = sorted(set(ignore) - known)
     if unknown:
         raise ResultsError(
-            f"no run has {unknown[0]!r} to be ignored; there are {', '.join(sorted(known))}"
+            f"no run has {unknown[0]!r}, so it cannot be ignored; choose among "
+            f"{', '.join(sorted(known))}"
         )
 
 
@@ -168,9 +169,9 @@ def _index(rows: Iterable[Row], ignore: Collection[str], side: str) -> dict[Hash
             twin = _identity(found[key])
             differing = sorted(name for name, part in parts.items() if twin[name] != part)
             raise ResultsError(
-                f"{side} has several runs of {row['policy']} on {row['trace']} that differ in "
-                f"{', '.join(differing)} alone, which is to be ignored; choose among them "
-                "with --in-a and --in-b"
+                f"{side} has several runs of {row['policy']} on {row['trace']} that differ only "
+                f"in {', '.join(differing)}, which is ignored; choose one of them with --in-a "
+                "or --in-b"
             )
         found[key] = row
     return found

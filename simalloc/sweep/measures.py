@@ -68,7 +68,7 @@ class Measure:
             raise ResultsError(_absent(self.column))
         value = row[self.column]
         if isinstance(value, (str, dict)):
-            raise ResultsError(f"{self.column} does not hold numbers")
+            raise ResultsError(f"{self.column} does not contain numbers")
         return math.nan if value is None else float(value)
 
     def shown(self, value: float) -> Value:

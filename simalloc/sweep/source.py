@@ -93,7 +93,7 @@ class Source:
 
     def _check(self, identity: Identity) -> None:
         if identity != self.identity:
-            raise TraceError(f"{self.name} has become another trace since the plan was read")
+            raise TraceError(f"{self.name} has changed since the plan was read")
 
     def footprint(self, replays: int) -> int:
         """Return the bytes of memory that the trace needs during `replays` simultaneous replays."""
@@ -141,7 +141,7 @@ class FileSource(Source):
 
     def _check_header(self, header: Header) -> None:
         if _stated(header) != self.stated:
-            raise TraceError(f"{self.name} has become another trace since the plan was read")
+            raise TraceError(f"{self.name} has changed since the plan was read")
 
     def pack(self) -> bytes:
         """Return the bytes of the file."""

@@ -143,8 +143,8 @@ def _check_tables(path: str | PathLike[str], connection: sqlite3.Connection) -> 
     ]
     if sorted(kinds.fetchall()) != [("table", 1), ("table", 1)] or computed:
         raise ResultsError(
-            f"{path}: was altered: its {' and '.join(TABLES)} are not plain tables, or have "
-            "triggers or computed columns. It is not read"
+            f"{path}: was altered and is not read: its {' and '.join(TABLES)} are not plain "
+            "tables, or have triggers or computed columns"
         )
 
 

@@ -84,7 +84,7 @@ def carry_out_batch(
     """
     if code_version() != code:
         raise SimallocError(
-            f"this worker has simalloc {code_version()}, and the sweep is of {code}"
+            f"this worker has simalloc {code_version()}, but the sweep needs {code}"
         )
     try:
         trace = (CACHE if cache is None else cache).get(tasks[0].source, packed)

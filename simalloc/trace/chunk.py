@@ -69,4 +69,4 @@ def from_planes(planes: NDArray[np.uint8]) -> NDArray[np.uint64]:
 def check_planes(planes: NDArray[np.uint8], name: str) -> None:
     """Raise `TraceError` unless the number of planes is minimal."""
     if len(planes) > 1 and not planes[-1].any():
-        raise TraceError(f"column {name} is wider than it need be")
+        raise TraceError(f"column {name} is wider than necessary")

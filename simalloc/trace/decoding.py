@@ -67,11 +67,11 @@ class Decoding:
     def check(self) -> None:
         """Raise `TraceError` unless all chunks together agree with the header."""
         if Totals.of(self._decoder, self._events) != self._header.totals:
-            raise TraceError("the totals in its header are not those of its events")
+            raise TraceError("the totals in its header do not match its events")
         identity = self.digests.identity
         found = identity.events if self._earlier is None else self._earlier.hexdigest()
         if found != self._header.sha256:
-            raise TraceError("its events do not have the SHA-256 in its header")
+            raise TraceError("its events do not match the SHA-256 in its header")
         for name, digest in identity.columns.items():
             if self._header.digests.get(name, digest) != digest:
-                raise TraceError(f"column {name} does not have the SHA-256 in its header")
+                raise TraceError(f"column {name} does not match the SHA-256 in its header")

@@ -152,7 +152,7 @@ def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> di
     for name in COLUMNS_OF_BYTES:
         values = checked.get(name, np.empty(0))
         if np.any(values < 0) or np.any(values > MAX_SIZE):
-            raise TraceError(f"{name}: a value lies between 0 (none) and {MAX_SIZE}")
+            raise TraceError(f"{name}: values must be from 0 (none) to {MAX_SIZE}")
     return checked
 
 
@@ -164,8 +164,8 @@ def as_column(
     if given.ndim != 1 or (length is not None and len(given) != length):
         raise TraceError(f"column {name} has shape {given.shape}, not ({length or 'events'},)")
     if given.size and given.dtype.kind not in "iu":
-        raise TraceError(f"column {name} holds {given.dtype}, not whole numbers")
+        raise TraceError(f"column {name} contains {given.dtype}, not whole numbers")
     column = np.array(given, dtype)
     if given.dtype != dtype and not np.array_equal(column, given):
-        raise TraceError(f"column {name} holds numbers that do not fit {dtype}")
+        raise TraceError(f"column {name} contains numbers that do not fit {dtype}")
     return column

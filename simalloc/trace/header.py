@@ -94,14 +94,14 @@ class Header:
         except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict) or content.get("format") != _IDENTITY["format"]:
-            raise TraceError("the file is not a simalloc trace: its header differs")
+            raise TraceError("the file is not a simalloc trace: its header does not match")
         if content.get("version") not in _READ:
             raise TraceError(
                 f"is a trace of version {content.get('version')!r}; this simalloc reads {_READ[0]} "
                 f"to {VERSION}"
             )
         if not _is_complete(content):
-            raise TraceError(f"its header is not as version {content['version']} has it")
+            raise TraceError(f"its header does not match version {content['version']}")
         check_provenance(content["provenance"])
         return cls(
             Totals(**content["totals"]),

@@ -50,5 +50,5 @@ def unpack_column(name: str, planes: NDArray[np.uint8], clock: Clock) -> NDArray
     dtype = OPTIONAL_COLUMNS[name]
     limit = MAX_SIZE if name in COLUMNS_OF_BYTES else np.iinfo(dtype).max
     if len(values) and int(values.max()) > limit:
-        raise TraceError(f"column {name} holds a number above {limit}")
+        raise TraceError(f"column {name} contains a number above {limit}")
     return values.astype(dtype)

@@ -167,7 +167,7 @@ class TraceFile:
 
     def _check(self, reader: TraceReader) -> None:
         if reader.header != self.header:
-            raise TraceError("has become another trace since it was opened", path=self.path)
+            raise TraceError("has changed since it was opened", path=self.path)
 
 
 def open_trace(path: str | os.PathLike[str]) -> TraceFile:

@@ -41,8 +41,8 @@ def check_trace_name(path: str | os.PathLike[str]) -> None:
     """Raise `TraceError` if the name of a trace file would be a name of plain text."""
     if is_text_name(path):
         own = Path(_TEXT.sub(".npz", os.fspath(path))).name
-        reason = f"is the name of a text, and this is a trace file; write {own}"
-        raise TraceError(f"{reason}, which `simalloc export` makes a text of", path=path)
+        reason = f"is the name of a text, but a trace file is written; choose {own}"
+        raise TraceError(f"{reason}, and convert it with `simalloc export`", path=path)
 
 
 class TraceWriter(Intake):

@@ -168,7 +168,7 @@ def test_policies_refuse_gaps(tmp_path, policy):
     path.write_text(GAPS)
     result = simalloc("run", path, "-p", policy)
     assert result.exit_code == 2
-    assert "line 2: the buffer has gaps, which only `simalloc best-possible` reads" in result.stderr
+    assert "line 2: the buffer has gaps, which a trace cannot express" in result.stderr
 
 
 def test_a_capacity_that_stays_open():

@@ -60,7 +60,7 @@ def test_a_recording_is_no_text_and_is_refused_before_the_program_starts(tmp_pat
     result = simalloc("record", "-o", "made.txt.gz", "--", "touch", "started")
     assert result.exit_code == 2
     assert "made.txt.gz: is the name of a text" in result.stderr
-    assert "write made.npz" in result.stderr
+    assert "choose made.npz" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -132,7 +132,7 @@ def test_no_command_writes_over_what_it_reads(tmp_path, args):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     result = simalloc(*args)
     assert result.exit_code == 2
-    assert "it is read here, and writing it would replace it" in result.stderr
+    assert "it is also an input, which the output would replace" in result.stderr
     assert result.stderr.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -140,8 +140,8 @@ def test_no_command_writes_over_what_it_reads(tmp_path, args):
 def test_a_log_of_no_known_format_is_imported_first(tmp_path):
     (tmp_path / "odd.log").write_bytes(b"\xdcber alles\n")
     message = simalloc("info", "odd.log").stderr
-    assert r"it begins with '\xdcber alles\n';" in message
-    assert "`simalloc import --from NAME` makes a trace of it" in message
+    assert r"it begins with '\xdcber alles\n'." in message
+    assert "`simalloc import --from NAME` if it is one of" in message
 
 
 @pytest.mark.parametrize(

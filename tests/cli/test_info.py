@@ -111,8 +111,8 @@ def test_a_plot_is_drawn_beside_the_table(path, tmp_path, dark):
 @pytest.mark.parametrize(
     ("traces", "name", "words"),
     [
-        (1, "tiny.docx", "ends in .png, .svg or .pdf"),
-        (1, "tiny.pgf", "ends in .png, .svg or .pdf"),
+        (1, "tiny.docx", "end the name in .png, .svg or .pdf"),
+        (1, "tiny.pgf", "end the name in .png, .svg or .pdf"),
         (1, "tiny", ".png"),
         (2, "tiny.png", "one trace"),
         (1, "full.pdf", "No space left on device"),

@@ -73,7 +73,7 @@ def test_a_recording_of_which_simalloc_was_killed_is_not_taken_from_its_programs
         process.wait()
         refused = run("--recover", folder, "-o", "out.npz")
         assert refused.returncode == 2
-        assert "is still recorded" in refused.stderr
+        assert "is still being recorded" in refused.stderr
         assert run("--snapshot", folder, "-o", "early.npz").returncode == 0
         stopped = run("--stop", folder)
         assert "the recording of 1 process has ended" in stopped.stderr

@@ -51,17 +51,23 @@ def test_there_is_no_second_engine(name):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("freertos-heap-4:capacity=20", "takes 24 bytes at least"),
+        ("freertos-heap-4:capacity=20", "takes at least 24 bytes"),
         ("freertos-heap-4:capacity=4096,align=24", "align is 24"),
         ("freertos-heap-5:regions=0", "it takes OFFSET[+]SIZE"),
-        ("freertos-heap-5:regions=0+4096+4000+N", "begins below 4096, the end of the one before"),
+        (
+            "freertos-heap-5:regions=0+4096+4000+N",
+            "begins below 4096, the end of the previous region",
+        ),
         ("nuttx:regions=100", "it takes OFFSET[+]SIZE"),
-        ("nuttx:capacity=4096,regions=100+500", "begins below 4096, the end of the one before"),
+        (
+            "nuttx:capacity=4096,regions=100+500",
+            "begins below 4096, the end of the previous region",
+        ),
         ("nuttx:capacity=4096,regions=8192+20", "has 20 bytes; with these parameters"),
-        ("wee-alloc:capacity=4096", "takes 4097 bytes at least"),
-        ("tlsf:mechanism=on,pool2=4096", "pool2 with a capacity"),
+        ("wee-alloc:capacity=4096", "takes at least 4097 bytes"),
+        ("tlsf:mechanism=on,pool2=4096", "needs a capacity and mechanism=on"),
         ("tlsf:mechanism=on,capacity=2G", "at most 1073741824 bytes"),
-        ("esp-idf:capacity=100", "bytes at least"),
+        ("esp-idf:capacity=100", "takes at least"),
         ("esp-idf:release=54", "one of 55, 53"),
     ],
 )

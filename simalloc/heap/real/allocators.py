@@ -142,8 +142,8 @@ def find_allocator(text: str) -> Allocator:
         if found is None:
             raise SimallocError(
                 f"{text} is not installed: lib{known.library}.so is not among the system's "
-                f"libraries; Debian has it in the package {known.package}, "
-                "or give the path of the library instead of the name"
+                f"libraries. Install it (on Debian the package {known.package}), or give the "
+                "path of the library instead of the name"
             )
         return Allocator(text, found)
     if not _is_path(text):

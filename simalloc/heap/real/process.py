@@ -155,9 +155,9 @@ def native_process(
     live = int(columns.trace.replayed.live.max(initial=0))
     if touch and free is not None and live > free:
         raise SimallocError(
-            f"{columns.trace.name}: it has {live:,} bytes live at its peak, and only "
-            f"{free:,} bytes of memory may be taken here; `simalloc native --no-touch` replays it "
-            "without writing to them"
+            f"{columns.trace.name}: the trace has {live:,} bytes live at its peak, but only "
+            f"{free:,} bytes of memory are available; `simalloc native --no-touch` replays "
+            "it without writing to its objects"
         )
     with ExitStack() as stack:
         complaints, samples = (
@@ -267,7 +267,7 @@ class NativeProcess:
         name, preload = self._allocator.name, self._allocator.preload
         if origin == "preloaded" and not preload:
             raise SimallocError(
-                f"{name}: {self.library} takes the C library's place in every process here; "
+                f"{name}: {self.library} replaces the C library's malloc in every process here; "
                 "see /etc/ld.so.preload"
             )
         if origin == "system" and preload:

@@ -78,6 +78,6 @@ def _compare(placed: NDArray[np.int64], again: NDArray[np.int64]) -> None:
     if len(differing):
         event = int(differing[0])
         raise PolicyError(
-            f"event {event}: the policy does not decide the same every time: it placed the object "
-            f"at {placed[event]}, and in a second simulation at {again[event]}"
+            f"event {event}: the policy is not deterministic. It placed the object at "
+            f"{placed[event]}, and in a second simulation at {again[event]}"
         )

@@ -146,7 +146,7 @@ class Setting:
                 simulation.begin_with(*self.start.columns(self.started_threads))
             except ValueError as error:
                 name = self.start.name
-                raise SimallocError(f"no run begins with the heap of {name}: {error}") from None
+                raise SimallocError(f"no run can begin with the heap of {name}: {error}") from None
         return simulation
 
     def _decider(self) -> dict[str, Any]:

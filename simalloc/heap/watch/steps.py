@@ -122,7 +122,9 @@ def take_steps(
     setting = Setting.of(source, policy, **given)
     last = len(source) if last is None else last
     if not 1 <= first <= last <= len(source):
-        raise SimallocError(f"events {first} to {last}: the trace has events 1 to {len(source)}")
+        raise SimallocError(
+            f"events {first} to {last} do not exist; choose from 1 to {len(source)}"
+        )
     if last - first >= MAX_STEPS:
         raise SimallocError(
             f"{last - first + 1:,} steps are too many to show; choose up to {MAX_STEPS:,}, "

@@ -99,8 +99,8 @@ def range_length(reserve: str, total: int) -> int:
     number = float(match[1]) if match else 0.0
     if match is None or not 0 < number < math.inf:
         raise PolicyError(
-            f"expandable_segments_reserve {reserve!r:.40} is neither a share of the device, as "
-            "0.5, nor GiB, as 40G"
+            f"expandable_segments_reserve {reserve!r:.40} is neither a share of the device, "
+            "such as 0.5, nor GiB, such as 40G"
         )
     unit = GIB if match[2] else total
     return math.floor(min(number * unit, longest))

@@ -40,7 +40,7 @@ class Bfc(Device):
         check_share("fraction", self.fraction)
         check_share("split_fraction", self.split_fraction)
         if not self.capacity and (not self.growth or self.fraction < 1):
-            raise PolicyError("bfc with growth=off or a fraction below 1 needs a capacity too")
+            raise PolicyError("bfc with growth=off or with a fraction below 1 needs a capacity")
 
     @property
     def limit(self) -> int:
@@ -118,8 +118,8 @@ class RmmPool(Device):
         super().__post_init__()
         if self.initial < 0 or self.maximum < 0 or 0 < self.maximum < self.initial:
             raise PolicyError(
-                f"initial is {self.initial} and maximum {self.maximum}; both take 0 or more bytes, "
-                "and a maximum above 0 is no less than initial"
+                f"initial is {self.initial} and maximum is {self.maximum}; both take at least 0 "
+                "bytes, and a maximum above 0 must be at least initial"
             )
 
     def _own_parameters(self) -> dict[str, int]:

@@ -121,7 +121,7 @@ class PyTorch(Device):
         if not self.available <= total <= UNLIMITED:
             raise PolicyError(f"total is {total}; it takes a capacity, {self.capacity}, or more")
         if self.fraction < 1 and not self.capacity:
-            raise PolicyError("a memory fraction is a share of the capacity: give that too")
+            raise PolicyError("a memory fraction is a share of the capacity; set capacity too")
         allowed = floor(self.fraction * total) if self.fraction < 1 else None
         collects = allowed is not None and self.garbage_collection_threshold > 0
         return PyTorchRules(

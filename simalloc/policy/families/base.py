@@ -202,10 +202,14 @@ class HeapFamily(Family):
         ]
         if self.mechanism and by_hand:
             raise PolicyError(
-                f"with mechanism=on the allocator's own {by_hand[0]} is taken, so it cannot be set"
+                f"{by_hand[0]} cannot be set with mechanism=on, which uses the allocator's own "
+                f"{by_hand[0]}"
             )
         if self.memalign and self.aligning is None:
-            raise PolicyError(f"memalign is on; {self.family} cannot serve a requested alignment")
+            raise PolicyError(
+                f"memalign is on, but {self.family} cannot serve requested alignments; leave "
+                "out memalign"
+            )
 
     @property
     def overhead(self) -> Overhead:

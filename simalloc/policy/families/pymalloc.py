@@ -58,9 +58,11 @@ class Pymalloc(HeapFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.quick or self.cache or self.count_frees:
-            raise PolicyError("blocks of pymalloc do not wait, and its frees are not counted")
+            raise PolicyError(
+                "pymalloc does not support quick, cache and count_frees; leave them out"
+            )
         if self.below != type(self).below and self.lower.runner != "online":
-            raise PolicyError(f"below is {self.below}, which does not place objects as they come")
+            raise PolicyError(f"below is {self.below}; it takes an online policy")
 
     @cached_property
     def lower(self) -> HeapFamily:
@@ -69,7 +71,7 @@ class Pymalloc(HeapFamily):
 
         description = find_policy(self.below).description
         if not isinstance(description, HeapFamily) or isinstance(description, Pymalloc):
-            raise PolicyError(f"below is {self.below}; it takes another policy of heaps")
+            raise PolicyError(f"below is {self.below}; it takes another heap policy")
         return replace(description, mechanism=self.mechanism, word=self.word)
 
     @property

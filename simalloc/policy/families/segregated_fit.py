@@ -60,8 +60,7 @@ class SegregatedFit(Splitting, HeapFamily):
         super().__post_init__()
         if self.coalescing is Coalescing.ONE:
             raise PolicyError(
-                "coalescing is one; lists take none or all: only the search for a place in a tree "
-                "meets neighbours"
+                "coalescing is one, which only address trees support; use none or all"
             )
 
     @property

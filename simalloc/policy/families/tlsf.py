@@ -35,12 +35,15 @@ class Tlsf(HeapFamily):
         super().__post_init__()
         if not self.is_pool:
             if self.pool2:
-                raise PolicyError("tlsf has a pool2 with a capacity and mechanism=on")
+                raise PolicyError(f"pool2 is {self.pool2}; it needs a capacity and mechanism=on")
             return
         if self.quick or self.cache or self.count_frees:
-            raise PolicyError("blocks of a tlsf with a capacity do not wait")
+            raise PolicyError(
+                "tlsf with a capacity and mechanism=on does not support quick, cache and "
+                "count_frees; leave them out"
+            )
         if max(self.capacity, self.pool2) > self._top:
-            raise PolicyError(f"a pool of tlsf has at most {self._top} bytes")
+            raise PolicyError(f"a pool of tlsf can have at most {self._top} bytes")
 
     @property
     def is_pool(self) -> bool:

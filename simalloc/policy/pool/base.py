@@ -51,8 +51,8 @@ class Pool(Family):
             kind.check(name, getattr(self, name))
         if self.available < self.min_capacity:
             raise PolicyError(
-                f"capacity is {self.capacity}; with these parameters {self.family} takes "
-                f"{self.min_capacity} bytes at least"
+                f"capacity is {self.capacity}; with these parameters {self.family} takes at "
+                f"least {self.min_capacity} bytes"
             )
 
     def core_parameters(self) -> dict[str, int | str]:

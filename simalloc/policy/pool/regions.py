@@ -41,18 +41,20 @@ def read_regions(text: str, capacity: int, available: int) -> list[Region]:
 def check_regions(text: str, regions: Sequence[Region], least: int) -> None:
     """Raise `PolicyError` for regions that overlap or have fewer than `least` bytes."""
     if len(regions) > MAX_REGIONS:
-        raise PolicyError(f"regions has {len(regions)}; at most {MAX_REGIONS} can be simulated")
+        raise PolicyError(
+            f"regions lists {len(regions)} regions; at most {MAX_REGIONS} can be simulated"
+        )
     end = 0
     for start, size in regions:
         if start < end:
             raise PolicyError(
-                f"regions is {text!r}: the region at {start} begins below {end}, the "
-                "end of the one before"
+                f"regions is {text!r}: the region at {start} begins below {end}, the end of the "
+                "previous region"
             )
         if size < least:
             raise PolicyError(
-                f"regions is {text!r}: the region at {start} has {size} bytes; with "
-                f"these parameters one takes {least} at least"
+                f"regions is {text!r}: the region at {start} has {size} bytes; with these "
+                f"parameters a region takes at least {least}"
             )
         end = start + size
 

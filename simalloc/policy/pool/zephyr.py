@@ -58,7 +58,7 @@ class Zephyr(Pool):
         super().__post_init__()
         if self.chunks is Chunks.SMALL and (self.word == 8 or self._units > _MAX_SMALL):
             raise PolicyError(
-                "chunks is small; that takes 4-byte words and a capacity of at most "
+                "chunks is small; it needs 4-byte words and a capacity of at most "
                 f"{_UNIT * _MAX_SMALL + 4}"
             )
 

@@ -75,7 +75,10 @@ class Code:
 
     def __reduce__(self) -> tuple[object, ...]:
         if self.file is None:
-            raise PolicyError(f"{self.name} is defined in no file, so it stays in this process")
+            raise PolicyError(
+                f"{self.name} is not defined in a file, so other processes cannot load it; "
+                "write the class to a file"
+            )
         return code_of_source, (self.name, self.file, self.source, self.path)
 
 
@@ -109,7 +112,8 @@ class UserCode(HeapFamily):
         wrong = [name for name in self.named_columns if name not in NAMED]
         if wrong:
             raise PolicyError(
-                f"{self.code.name}.malloc asks for {wrong[0]}; it may ask for {', '.join(NAMED)}"
+                f"{self.code.name}.malloc has an unknown keyword-only parameter, {wrong[0]}; "
+                f"choose among {', '.join(NAMED)}"
             )
         return (*self.named_columns, *super().read_columns)
 

@@ -186,8 +186,8 @@ class Held:
             self.release()
             time.sleep(random.uniform(0, _LONGEST_WAIT))  # noqa: S311 - out of step with the process
         raise ProcessError(
-            f"{self.process.name} was stopped {_TRIES} times, and each time its threads were in "
-            "the middle of malloc or of the loader. Try again"
+            f"{self.process.name} was stopped {_TRIES} times, and each time a thread was "
+            "inside malloc or the loader. Try again"
         )
 
     def _begin_calls(self) -> None:
@@ -200,7 +200,7 @@ class Held:
         )  # fmt: skip
         if memory >> 63:
             raise ProcessError(
-                f"{self.process.name} has no {_STACK_BYTES >> 10} KiB of memory left"
+                f"{self.process.name} cannot map another {_STACK_BYTES >> 10} KiB of memory"
             )
         self._stack = memory + _STACK_BYTES
 

@@ -132,7 +132,9 @@ def _load(held: Held, path: str) -> None:
     """Let the process load the library."""
     loader = held.function("dlopen") or held.function("__libc_dlopen_mode")
     if not loader:
-        raise ProcessError(f"{held.process.name} has no dlopen, by which a library can be loaded")
+        raise ProcessError(
+            f"{held.process.name} has no function dlopen, which is needed to load the recorder"
+        )
     if held.call(loader, held.place(os.fsencode(path) + b"\0"), _RTLD_NOW):
         return
     reason = held.function("dlerror")

@@ -146,7 +146,7 @@ def copy_heaps(
             break
         base = previous
     if not base < state.address < base + grain:
-        raise WalkError("The heaps of an arena do not lead to it", state.address)
+        raise WalkError("The heaps of an arena are not linked to it", state.address)
     after = read_state(target, state.address, state.layout)
     content = regions[-1].bytes_at(state.address, state.layout.size)
     steady = before.content == after.content == content and after.mutex == 0
@@ -289,7 +289,7 @@ def _check_bins(found: Walk) -> None:
     if len(listed) != len(free) or (listed != free).any():
         both = np.setxor1d(listed, free)
         at = int(both[0]) if len(both) else int(listed[0])
-        raise WalkError("A free chunk is in no bin, in two, or is not free", at)
+        raise WalkError("A free chunk is in no bin, is in two bins, or is not free", at)
 
 
 def _mark_fast(found: Walk, *, masked: bool) -> None:
@@ -302,7 +302,7 @@ def _mark_fast(found: Walk, *, masked: bool) -> None:
         size = SMALLEST + 16 * number
         right = (place >= 0) & (found.size[place] == size) & (found.kind[place] == LIVE)
         if not right.all():
-            raise WalkError("A fast list has a chunk that is free, or of another size", head)
+            raise WalkError("A fast list contains a chunk that is free or has another size", head)
         found.kind[place] = FAST
 
 

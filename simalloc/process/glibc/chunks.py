@@ -29,8 +29,8 @@ _REASONS: Final = {
     FULL: "has more items than the arena has chunks",
     FENCED: "ends early, at a chunk of 16 or 0 bytes",
     WRONG_SIZE: "has a chunk of an impossible size",
-    OUTSIDE: "leads outside of the arena",
-    BROKEN: "has a link that does not lead back",
+    OUTSIDE: "has a link to an address outside of the arena",
+    BROKEN: "has a link whose reverse link does not match",
 }
 _ROOM: Final = 1 << 16
 _MAX_ROOM: Final = 1 << 22

@@ -16,14 +16,14 @@ def read_jemalloc(content: bytes, source: str) -> Statistics:
         report = json.loads(content)["jemalloc"]
         return _statistics(report, source)
     except json.JSONDecodeError as error:
-        raise ProcessError(f"{source}, line {error.lineno}: no JSON: {error.msg}") from None
+        raise ProcessError(f"{source}, line {error.lineno}: not JSON: {error.msg}") from None
     except RecursionError:
         raise ProcessError(f"{source}: the JSON is nested too deeply") from None
     except (
         AttributeError, KeyError, OverflowError, StopIteration, TypeError, ValueError,
     ) as error:  # fmt: skip
         raise ProcessError(
-            f"{source}: not what malloc_stats_print writes with option J: {error!r}"
+            f"{source}: not the output of malloc_stats_print with option J: {error!r}"
         ) from None
 
 

@@ -40,12 +40,15 @@ class _Reader:
         self.parser.EntityDeclHandler = self._refuse
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise ProcessError(f"{self._source}: malloc_info has no document type and no entities")
+        raise ProcessError(
+            f"{self._source}: not written by malloc_info, which writes no document type and "
+            "no entities"
+        )
 
     def _start(self, name: str, attributes: Map[str, str]) -> None:
         self._elements += 1
         if self._elements > _MAX_ELEMENTS:
-            raise ProcessError(f"{self._source}: more elements than malloc_info writes")
+            raise ProcessError(f"{self._source}: has more elements than malloc_info writes")
         if name == "heap":
             self._at = _Heap(attributes.get("nr", str(len(self.heaps))))
             self.heaps.append(self._at)
@@ -73,10 +76,10 @@ def read_malloc_info(content: bytes, source: str) -> Statistics:
     try:
         reader.parser.Parse(content[start : end + len(b"</malloc>")], True)  # noqa: FBT003
     except expat.ExpatError as error:
-        raise ProcessError(f"{source}, line {error.lineno}: no XML: {error}") from None
+        raise ProcessError(f"{source}, line {error.lineno}: not XML: {error}") from None
     except (KeyError, ValueError) as error:
         raise ProcessError(
-            f"{source}, line {reader.parser.CurrentLineNumber}: not of malloc_info: {error}"
+            f"{source}, line {reader.parser.CurrentLineNumber}: not written by malloc_info: {error}"
         ) from None
     if not reader.heaps:
         raise ProcessError(f"{source}: malloc_info lists no heap")

@@ -23,7 +23,7 @@ def read_tcmalloc(content: bytes, source: str) -> Statistics:
     found = [(label, int(size)) for size, label in _LINE.findall(text)]
     sizes = dict(found)
     if _USED not in sizes:
-        raise ProcessError(f"{source}: no line `MALLOC: ... {_USED}`, as tcmalloc writes")
+        raise ProcessError(f"{source}: has no line `MALLOC: ... {_USED}` of tcmalloc")
     named = [
         (label.removeprefix("Bytes "), size)
         for label, size in found

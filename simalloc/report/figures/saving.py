@@ -25,7 +25,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     ending = Path(path).suffix[1:].lower()
     if ending not in _ENDINGS:
-        raise SimallocError(f"{path}: a picture's name ends in .png, .svg or .pdf")
+        raise SimallocError(f"{path}: unknown kind of picture; end the name in .png, .svg or .pdf")
     drawn = BytesIO()  # matplotlib's PDF writer mistakes a full disk for damaged data
     figure.savefig(drawn, format=ending, dpi=_DOTS)
     with replacing(path) as stream:

@@ -38,7 +38,7 @@ def draw_threads(source: EventSource, *, theme: Theme = "light") -> Picture:
     """
     threads = describe(source).threads
     if not threads:
-        raise TraceError("does not tell its threads", path=source.name)
+        raise TraceError("does not record threads", path=source.name)
     with styled(theme) as palette:
         named = sorted(threads, key=lambda one: -one.peak_live_bytes)[: len(palette.lines) - 1]
         numbers = [one.thread for one in named]

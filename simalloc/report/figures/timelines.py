@@ -51,9 +51,11 @@ def draw_timelines(
     measured the quantity, or if bytes are reported and the quantity is not the largest free block.
     """
     if len({(run.trace, run.events) for run in runs}) != 1:
-        raise SimallocError("a picture of heaps over time takes runs of one trace")
+        raise SimallocError(
+            "the runs are of several traces; a picture of heaps over time takes runs of one trace"
+        )
     if reported is not None and of != "largest-free":
-        raise SimallocError('the bytes that a board reported need of="largest-free"')
+        raise SimallocError('a log of a board can be drawn only with of="largest-free"')
     with styled(theme) as palette:
         figure = new_figure(3.2)
         axes = figure.add_subplot()

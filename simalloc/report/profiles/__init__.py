@@ -33,6 +33,6 @@ def writer_for(path: str | os.PathLike[str]) -> Callable[[Profile, str, str], by
         if name.endswith(end):
             return writer
     raise SimallocError(
-        f"{name} says no format; end it in .pb.gz (pprof), .json (speedscope) or .txt (collapsed "
-        "stacks)"
+        f"{name} has no known suffix; end it in .pb.gz (pprof), .json (speedscope) or "
+        ".txt (collapsed stacks)"
     )

@@ -101,7 +101,7 @@ def _batches(log: Log) -> Iterator[Batch]:
         yield columns.batch(held)
     if checked.last is None:
         raise log.wrong(
-            "holds no block of a board's recording: a block begins with the bytes 07 a5"
+            "contains no block of a board's recording: a block begins with the bytes 07 a5"
         )
 
 

@@ -102,8 +102,8 @@ def _plain(reader: TraceReader, to_format: str) -> Header:
     for part in reader.replayed_parts():
         counts += np.bincount(part.op, minlength=len(Op))
     if counts[Op.USE] or counts[Op.EMPTY]:
-        reason = "the trace has events of a cache (use, empty), which"
-        raise TraceError(f"{reason} the format {to_format} cannot hold; text can")
+        reason = "the trace has events use or empty, which"
+        raise TraceError(f"{reason} the format {to_format} cannot express; choose text")
     totals = reader.header.totals
     kept = replace(totals, events=totals.events - int(counts[Op.THREAD_END]))
     return replace(reader.header, totals=kept)

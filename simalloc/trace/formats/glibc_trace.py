@@ -67,7 +67,9 @@ class _GlibcTrace:
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
         if not self.sniff(log.stream.peek(_RECORD.itemsize)):
-            raise log.wrong("does not begin with the mark that libmtrace.so writes on 64 bits")
+            raise log.wrong(
+                "does not begin with the mark that libmtrace.so writes on 64-bit systems"
+            )
         return Reading(("alignment", "thread"), _batches(log))
 
 

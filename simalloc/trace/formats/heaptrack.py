@@ -94,9 +94,9 @@ class HeaptrackFormat(LineFormat):
             return super().read(log)
         if log.match_frees is None:
             raise log.wrong(
-                "is a file that heaptrack has interpreted, which no longer states the object of "
-                "each free. `simalloc import --match-frees newest` (or oldest) guesses it among "
-                "equal objects; `heaptrack --raw COMMAND` records a file that states it"
+                "is a file that heaptrack has interpreted, which does not state the object of "
+                "each free. `simalloc import --match-frees newest` (or oldest) guesses the "
+                "object; `heaptrack --raw COMMAND` records a file that states it"
             )
         log.guessed = True
         return heaptrack_interpreted.FORMAT.read(log)

@@ -92,14 +92,17 @@ class _Deaths:
                 self._site.append(given_site[row])
                 self._live.append(deque())
             elif about[row] >= len(self._live):
-                raise log.wrong("no line above says what this is", rows.first_line + row)
+                raise log.wrong(
+                    "the line refers to an object that no earlier line defines",
+                    rows.first_line + row,
+                )
             elif rows.op[row] == Op.MALLOC:
                 key[row] = self._born(about[row])
                 size[row], site[row] = self._size[about[row]], self._site[about[row]]
             elif self._live[about[row]]:
                 key[row] = self._dead(about[row], newest=newest)
             else:
-                reason = "a free of an object of a kind of which none is live"
+                reason = "a free of an object of a kind without live objects"
                 log.complain("frees of unknown objects", reason, rows.first_line + row)
                 rows.op[row] = NO_EVENT
         fields = {**rows.fields, "key": key, "size": size, "site": site}

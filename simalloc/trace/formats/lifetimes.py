@@ -80,7 +80,10 @@ def batches_of_table(log: Log, table: LifetimesTable) -> Iterator[Batch]:
 def _batches(log: Log, title: Title, first_line: int) -> Iterator[Batch]:
     table = read_table(log, title, first_line)
     if table.gaps:
-        reason = "the buffer has gaps, which only `simalloc best-possible` reads; a trace has none"
+        reason = (
+            "the buffer has gaps, which a trace cannot express; only `simalloc "
+            "best-possible` reads them"
+        )
         rows = {gap.row for gap in table.gaps}
         log.complain("gaps of buffers", reason, int(table.line[min(rows)]), len(rows))
     yield from batches_of_table(log, table)

@@ -218,7 +218,7 @@ def _gaps(log: Log, text: str, line: int, buffer: Use) -> Iterator[Use]:
         log.complain("gaps that are not valid", "gaps of the buffer overlap", line)
         return
     if sum(gap.end - gap.begin for gap in found) == buffer.end - buffer.begin:
-        reason = "the gaps leave no moment at which the whole buffer is in use"
+        reason = "the gaps leave no time at which the whole buffer is in use"
         log.complain("gaps that are not valid", reason, line)
         return
     yield from found

@@ -93,9 +93,9 @@ def _reason(line: bytes, trouble: int, column: int, grammar: Grammar) -> str:
     elif column >= len(text):
         what = "the line ends too early"
     elif column == 0:
-        what = "the line begins unlike any of this format"
+        what = "the line does not begin like a line of this format"
     else:
-        what = f"the text at column {column + 1} is not what the format has there"
+        what = f"the text at column {column + 1} does not match the format"
     return f"{_shown(text)}: {what}; events are {grammar.shapes}"
 
 

@@ -188,7 +188,7 @@ class _Ltrace:
         head = log.stream.peek(HEAD_BYTES)
         found = _LINES.match(head)
         if found is None:
-            raise log.wrong("no line near its start is a call of malloc as ltrace shows it")
+            raise log.wrong("no line near its start is a call of malloc in the form of ltrace")
         line_format = LineFormat(
             name=self.name,
             title=self.title,

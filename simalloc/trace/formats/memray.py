@@ -61,10 +61,10 @@ class _Memray:
         log.may_begin_late = True  # memray attach, or memray run attaching to a Python
         if find_spec("memray") is None:
             raise log.wrong(
-                "is a file of memray, which is needed to read it: pip install 'simalloc[memray]'"
+                "is a file of memray; reading it needs memray: pip install 'simalloc[memray]'"
             )
         if not self.sniff(log.stream.peek(_HEAD)):  # memray may read the whole file to recognise it
-            raise log.wrong("does not begin as a file of memray does")
+            raise log.wrong("does not begin like a file of memray")
         return Reading(_COLUMNS, _batches(log))
 
 

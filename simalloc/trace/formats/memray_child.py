@@ -66,7 +66,7 @@ def write_records(path: str, names: TextIO, frames: int) -> None:
     limit_time(size)
     with memray.FileReader(path) as reader:
         if reader.metadata.total_frames > FRAMES_A_BYTE * size:
-            raise ValueError("it states more frames than it has room for")
+            raise ValueError("it states more frames than its size allows")
         if reader.metadata.has_native_traces:
             limit_memory(memory + SYMBOLS)
         records = reader.get_allocation_records()

@@ -134,8 +134,8 @@ class PatternFormat:
         unknown = sorted(given - {*_KNOWN.get(kind, given)})
         if unknown:
             raise TraceError(
-                f"the pattern for {kind} has a group {unknown[0]!r}, which means nothing; "
-                f"it may have {', '.join(_KNOWN[kind])}"
+                f"the pattern for {kind} has an unknown group {unknown[0]!r}; choose among "
+                f"{', '.join(_KNOWN[kind])}"
             )
         return compiled
 

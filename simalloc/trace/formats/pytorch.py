@@ -49,7 +49,11 @@ def _batches(log: Log) -> Iterator[Batch]:
     history = _history(log, loaded)
     wrong = int(np.count_nonzero(history.column("action") == entries.WRONG))
     if wrong:
-        log.complain("damaged entries", "an entry is not as a snapshot has them", count=wrong)
+        log.complain(
+            "damaged entries",
+            "an entry does not have the form of a snapshot's entries",
+            count=wrong,
+        )
     before, ops = history.at_start(), history.ops()
     log.provenance["device"]["live_at_start"] = {
         "objects": len(before),
@@ -120,10 +124,10 @@ def _loaded(log: Log) -> entries.Loaded:
 
 def _content(log: Log) -> bytes:
     if not FORMAT.sniff(log.stream.peek(2)):  # before the whole log is read into memory
-        raise log.wrong("does not begin as a memory snapshot of PyTorch does")
+        raise log.wrong("does not begin like a memory snapshot of PyTorch")
     content = log.stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise log.wrong(f"has more than {_LARGEST} bytes, the most that a snapshot may have here")
+        raise log.wrong(f"has more than {_LARGEST} bytes, the maximum size of a snapshot")
     return content
 
 
@@ -138,14 +142,16 @@ def _history(log: Log, loaded: entries.Loaded) -> History:
     if len(places) < len(traces[device]):
         log.complain(
             "entries that are none",
-            "an entry is not as a snapshot has them",
+            "an entry does not have the form of a snapshot's entries",
             count=len(traces[device]) - len(places),
         )
     try:  # all other parts of a snapshot may have any content
         live, reserved = live_blocks(snapshot.get("segments", []), device, loaded.pools.number)
         settings = settings_text(snapshot.get("allocator_settings"))
     except Exception as error:
-        raise log.wrong("has segments that are not as a snapshot has them") from error
+        raise log.wrong(
+            "has segments that do not have the form of a snapshot's segments"
+        ) from error
     log.provenance["device"] = {"number": device, "settings": settings}
     chosen = np.concatenate(places) if places else np.zeros(0, np.int64)
     kept = max_split(snapshot.get("allocator_settings"))
@@ -162,7 +168,7 @@ def _device(log: Log, traces: list[list[Any]]) -> int:
     listed = ", ".join(map(str, used))
     if log.device is not None:
         if log.device not in used:
-            raise log.wrong(f"has no events of device {log.device}; it has some of {listed}")
+            raise log.wrong(f"has no events of device {log.device}; choose from {listed}")
         return log.device
     if len(used) > 1:
         log.complain(

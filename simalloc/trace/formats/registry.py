@@ -102,7 +102,7 @@ def detect(stream: LogStream) -> Format:
         raise TraceError("is a zip archive: a trace of simalloc needs no import", path=stream.name)
     if head.startswith(_MARKS):
         raise TraceError(
-            "begins with a byte order mark, as texts of Windows do; save it as UTF-8 without one",
+            "begins with a byte order mark; save it as UTF-8 without a byte order mark",
             path=stream.name,
         )
     if _FREE_BYTES.search(head):
@@ -114,8 +114,11 @@ def detect(stream: LogStream) -> Format:
         )
     start = repr(head[:40]).removeprefix("b")
     raise TraceError(
-        f"is in no format known here: it begins with {start}; if it is one of "
-        f"{', '.join(FORMATS)}, `simalloc import --from NAME` makes a trace of it; "
-        "any other log with a line for each event takes `--from pattern` (docs/formats.md)",
+        (
+            f"is in an unknown format: it begins with {start}. Name the format with "
+            f"`simalloc import --from NAME` if it is one of {', '.join(FORMATS)}, or use "
+            "`--from pattern` for any other log with a line for each event "
+            "(docs/formats.md)"
+        ),
         path=stream.name,
     )

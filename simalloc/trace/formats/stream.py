@@ -155,7 +155,7 @@ class LogStream:
                 raise TraceError(
                     f"cannot be decompressed to its end: {error}",
                     path=self.name,
-                    hint="`simalloc import --lenient` keeps what stands before",
+                    hint="`simalloc import --lenient` keeps the events before the damage",
                 ) from error
             self.damaged = self._ended = True
 

@@ -189,7 +189,7 @@ class _Change:
 def _clock(chunk: CheckedEvents) -> NDArray[np.int64] | None:
     time = chunk.columns.get("time")
     if time is not None and time.min(initial=0) < 0:
-        raise TraceError("the trace has times before the start, which text cannot hold")
+        raise TraceError("the trace has times before the start, which text cannot express")
     return time
 
 

@@ -64,7 +64,7 @@ def _batches(log: Log) -> Iterator[Batch]:
         ranges = _beside(log)
     known = {name: value for name, value in values.items() if name in ranges}
     if values and not known:
-        raise log.wrong("has no value with a live range: do both files come from one program?")
+        raise log.wrong("has no value with a live range; give two files of the same program")
     log.leave_out("values without a live range (constants, values of called code)",
                   len(values) - len(known))  # fmt: skip
     return batches_of(_merged(known, ranges))
@@ -95,8 +95,8 @@ def _beside(log: Log) -> dict[bytes, tuple[int, int]]:
     place = name.rfind(_SUFFIX)
     if place < 0:
         raise log.wrong(
-            f"has no live ranges; the file needs its name from XLA, *{_SUFFIX}, and "
-            f"*{_RANGES_SUFFIX} beside it, or the live ranges at its end"
+            "has no live ranges. Give a file that ends with them, or keep XLA's names: "
+            f"*{_SUFFIX} with *{_RANGES_SUFFIX} beside it"
         )
     ending = name[place + len(_SUFFIX) :]
     path = Path(name[:place] + _RANGES_SUFFIX + ending)

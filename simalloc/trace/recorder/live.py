@@ -33,7 +33,7 @@ def locked(directory: Path) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise _alive("the command that records it still runs", directory) from None
+        raise _alive("the command that records it is still running", directory) from None
     else:
         yield
     finally:
@@ -44,7 +44,7 @@ def check_ended(directory: Path, recordings: Sequence[RawRecording]) -> None:
     """Raise `TraceError` if a process still records."""
     for raw in recordings:
         if raw.counts.lost_reason is None and is_running(raw):
-            raise _alive(f"process {raw.process} is still recorded", directory)
+            raise _alive(f"process {raw.process} is still being recorded", directory)
 
 
 def _alive(what: str, directory: Path) -> TraceError:

@@ -115,7 +115,7 @@ def _check(path: Path, arguments: Sequence[str], interpreters: int) -> None:
                 return
     except PermissionError:
         raise ProgramError(
-            f"{path}: it may be executed but not read, and such a program is not recorded"
+            f"{path}: it may be executed but not read, so it cannot be recorded; make it readable"
         ) from None
     _check_script(path, start, arguments, interpreters)
 
@@ -188,8 +188,8 @@ def _check_binary(path: Path, start: bytes, file: BinaryIO) -> None:
     checked_by = sanitizer(path)
     if checked_by is not None:
         raise ProgramError(
-            f"{path}: it is built with {checked_by}, whose own malloc must come before all others "
-            "and lays out memory in its own way; build it without -fsanitize to record it"
+            f"{path}: it is built with {checked_by}, which replaces malloc and lays out "
+            "memory in its own way; build it without -fsanitize to record it"
         )
 
 

@@ -117,11 +117,14 @@ def test_a_game_tells_where_things_are():
     ("arguments", "complaint"),
     [
         ({"name": "tarzan"}, "unknown workload 'tarzan'"),
-        ({"name": "robson"}, "plays against a policy"),
-        ({"name": "hyper", "policy": "first-fit-ao"}, "plays against no policy"),
+        ({"name": "robson"}, "needs a policy to play against"),
+        ({"name": "hyper", "policy": "first-fit-ao"}, "does not play against a policy"),
         ({"name": "robson", "policy": "first-fit-ao", "largest": 3}, "a power of two"),
-        ({"name": "robson", "policy": "first-fit-ao", "live": 4}, "live is 4; it takes 256"),
-        ({"name": "robson", "policy": "best-possible"}, "has to know the whole trace beforehand"),
+        (
+            {"name": "robson", "policy": "first-fit-ao", "live": 4},
+            "live is 4; it takes a number from 256",
+        ),
+        ({"name": "robson", "policy": "best-possible"}, "needs the whole trace in advance"),
     ],
 )
 def test_what_cannot_be_played(arguments, complaint):

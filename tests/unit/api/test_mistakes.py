@@ -23,7 +23,7 @@ def test_measures_are_given_in_every_way(run):
             lambda run: simalloc.fragmentation(run)["#5"],
             "unknown measure '#5'; write 1 to 4, or '#4'",
         ),
-        (lambda _run: simalloc.fragmentation("make"), "takes a run, as simulate.. returns it, not"),
+        (lambda _run: simalloc.fragmentation("make"), "takes a run that simulate.. returned, not"),
         (
             lambda _run: simalloc.draw_ranking(simalloc.read_trace("make")),
             r"draw_ranking\(\) takes a Run or several",
@@ -53,7 +53,7 @@ def test_measures_are_given_in_every_way(run):
         (lambda _run: simalloc.draw_heap_maps("make", "@default", named="5"), "named is '5'; it"),
         (
             lambda run: simalloc.draw_heap_maps("make", run),
-            "a Run is not a policy or the name of one; its attribute `policy` is",
+            "a Run is not a policy or the name of one; use its attribute `policy`",
         ),
         (simalloc.draw_lives, "as a Trace, not as a Run"),
         (lambda _run: simalloc.draw_flame_graph(None), "as a Trace, not as None"),
@@ -69,7 +69,7 @@ def test_measures_are_given_in_every_way(run):
             "takes the policy first",
         ),
         (lambda _run: simalloc.record("ls", "made.txt"), "made.txt: is the name of a text"),
-        (lambda _run: simalloc.record(5), "is a list or a line, not an int"),
+        (lambda _run: simalloc.record(5), "must be a list or a line of text, not an int"),
         (lambda _run: simalloc.record("ls | wc"), r"record\(\['sh', '-c', 'ls \| wc'\]\)"),
     ],
 )

@@ -63,7 +63,7 @@ def test_who_overlaps_is_named():
     table = Timetable.of(EXAMPLE)
     with pytest.raises(ValueError, match="life 2 at 2 and life 1 at 2 overlap at event 2"):
         verify(table, np.array([0, 2, 2, 10, 11, 12]))
-    with pytest.raises(ValueError, match="life 1 is at address -1"):
+    with pytest.raises(ValueError, match="life 1 is at the negative address -1"):
         verify(table, np.array([0, -1, 2, 10, 11, 12]))
     with pytest.raises(ValueError, match=f"life 5 at {2**63 - 3} ends beyond"):
         verify(table, np.array([0, 2, 3, 10, 11, 2**63 - 3]))

@@ -130,5 +130,5 @@ def test_planners_are_policies():
 def test_too_many_objects():
     count = planners.MAX_BUFFERS + 1
     trace = Trace.from_events(np.full(count, Op.MALLOC), np.arange(count), np.ones(count, int))
-    with pytest.raises(PolicyError, match="takes up to 65,536 objects; this trace has 65,537"):
+    with pytest.raises(PolicyError, match=r"this trace has 65,537 objects; .* up to 65,536"):
         planned(Timetable.of(trace), "ggml")

@@ -19,5 +19,5 @@ def test_the_unit_is_the_smallest_object(bound):
 
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_what_is_no_game(bound):
-    with pytest.raises(ValueError, match="each takes at least the one before"):
+    with pytest.raises(ValueError, match="they must satisfy 0 < smallest"):
         bound(4, 16)

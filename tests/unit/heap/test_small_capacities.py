@@ -14,7 +14,7 @@ TRACE = Trace.from_events(
     [M, M, F, M, R, F], [1, 2, 1, 3, 2, 2], [24, 1, 0, 1000, 3000, 0], name="small"
 )
 CAPACITIES = sorted({*(size for power in range(28) for size in (1 << power, 3 << power >> 1))})
-MIN = re.compile(r"takes (\d+) bytes at least")
+MIN = re.compile(r"takes at least (\d+) bytes")
 
 
 ROWS = [
@@ -90,5 +90,5 @@ def test_a_free_that_needs_a_table_ends_the_run():
 
 
 def test_an_offline_placement_takes_no_capacity():
-    with pytest.raises(PolicyError, match="refuses nothing"):
+    with pytest.raises(PolicyError, match="refuses no request"):
         find_policy("best-possible:capacity=10")

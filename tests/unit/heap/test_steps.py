@@ -88,8 +88,8 @@ def test_steps_in_a_page_restyle_nothing_else_and_are_written_alike(trace):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"first": 0}, "events 0 to 6: the trace has events 1 to 6"),
-        ({"last": 7}, "the trace has events 1 to 6"),
+        ({"first": 0}, "events 0 to 6 do not exist; choose from 1 to 6"),
+        ({"last": 7}, "choose from 1 to 6"),
         ({"policy": "best-possible"}, "does not place objects event by event"),
     ],
 )
@@ -104,6 +104,8 @@ def test_too_many_steps_are_refused_before_the_work():
 
 
 def test_another_kind_of_file_is_refused_and_none_is_written(trace, tmp_path):
-    with pytest.raises(SimallocError, match=r"as \.html, \.svg, \.txt, not as \.gif"):
+    with pytest.raises(
+        SimallocError, match=r"'\.gif' of a file of steps; choose one of \.html, \.svg, \.txt"
+    ):
         simalloc.step(trace).save(tmp_path / "s.gif")
     assert list(tmp_path.iterdir()) == []

@@ -60,7 +60,7 @@ def test_a_log_is_drawn_beside_a_model(tmp_path: Path) -> None:
     largest = points["largest free block, board"]
     assert largest.get_ydata().tolist() == [60000, 21000, 2312]
     assert largest.get_xdata().tolist() == [0, runs[0].events / 2, runs[0].events]
-    with pytest.raises(SimallocError, match='need of="largest-free"'):
+    with pytest.raises(SimallocError, match='only with of="largest-free"'):
         simalloc.draw_timelines(runs, board_log=path)
     with pytest.raises(SimallocError, match=r"missing\.log cannot be read"):
         simalloc.draw_timelines(runs, of="largest-free", board_log=tmp_path / "missing.log")

@@ -93,12 +93,12 @@ def test_device_allocators_are_spelled_with_quotes(text):
         ("pytorch:roundup_power2_divisions=3", "not a power of two"),
         ("pytorch:roundup_power2_divisions='[3:4]'", "3 is not a power of two"),
         ("pytorch:roundup_power2_divisions='[x]'", "is not MIB:DIVISIONS"),
-        ("pytorch:fraction=0.5", "give that too"),
+        ("pytorch:fraction=0.5", "set capacity too"),
         ("pytorch:fraction=1.5,capacity=1G", "from 0 to 1"),
         ("pytorch:fraction=nan,capacity=1G", "from 0 to 1"),
         ("pytorch:large_segment_size_mb=10", "it takes 11 to"),
-        ("bfc:growth=off", "needs a capacity too"),
-        ("rmm-pool:initial=2,maximum=1", "no less than initial"),
+        ("bfc:growth=off", "needs a capacity"),
+        ("rmm-pool:initial=2,maximum=1", "must be at least initial"),
         ("ort-arena:initial_chunk=0", "takes a size"),
     ],
 )
@@ -207,9 +207,11 @@ def test_every_family_is_one_place(family):
 
 
 def test_who_knows_all_keeps_no_lists():
-    with pytest.raises(PolicyError, match="cache is 3; offline placement keeps no block back"):
+    with pytest.raises(
+        PolicyError, match="cache is 3; it takes only 0, because no freed block waits"
+    ):
         find_policy("best-possible:cache=3")
-    with pytest.raises(PolicyError, match="searches for nothing"):
+    with pytest.raises(PolicyError, match="has no searches to count"):
         find_policy("best-possible:count_frees=on")
     assert Offline.reference == ""
 

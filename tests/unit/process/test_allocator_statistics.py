@@ -74,15 +74,21 @@ def test_tcmalloc():
         ("hello", "neither a core file"),
         ("<malloc version='1'>", "ends early"),
         ("<malloc version='1'></malloc>", "no heap"),
-        ("<malloc><heap nr='0'><sizes></heap></malloc>", "line 1: no XML"),
-        ("<malloc><heap><total type='fast' count='x' size='1'/></heap></malloc>", "line 1: not of"),
-        ("<malloc><heap><total type='fast'/></heap></malloc>", "line 1: not of"),
-        ("<malloc [<!ENTITY a 'b'>]>&a;</malloc>", "no XML"),
-        ("{", "line 1: no JSON"),
-        ("{}", "not what malloc_stats_print writes"),
+        ("<malloc><heap nr='0'><sizes></heap></malloc>", "line 1: not XML"),
+        (
+            "<malloc><heap><total type='fast' count='x' size='1'/></heap></malloc>",
+            "line 1: not written by malloc_info",
+        ),
+        (
+            "<malloc><heap><total type='fast'/></heap></malloc>",
+            "line 1: not written by malloc_info",
+        ),
+        ("<malloc [<!ENTITY a 'b'>]>&a;</malloc>", "not XML"),
+        ("{", "line 1: not JSON"),
+        ("{}", "not the output of malloc_stats_print"),
         ("[" * 100000, "neither a core file"),
-        ('{"jemalloc": ' + "[" * 100000, "nested too deeply|no JSON"),
-        ('{"jemalloc": {"stats": 3}}', "not what malloc_stats_print writes"),
+        ('{"jemalloc": ' + "[" * 100000, "nested too deeply|not JSON"),
+        ('{"jemalloc": {"stats": 3}}', "not the output of malloc_stats_print"),
         ("MALLOC: 12 of nothing", "no line"),
     ],
 )
@@ -148,5 +154,5 @@ def test_figures_beyond_any_machine_are_refused(tmp_path, content):
 def test_entities_are_not_expanded(tmp_path):
     path = tmp_path / "file"
     path.write_text("<malloc/><!DOCTYPE malloc [<!ENTITY a 'b'>]><malloc>&a;</malloc>")
-    with pytest.raises(SimallocError, match=r"no XML|no document type"):
+    with pytest.raises(SimallocError, match=r"not XML|no document type"):
         read_statistics(path)

@@ -86,11 +86,11 @@ def test_a_header_that_is_no_object_is_refused(members, tmp_path, text):
 ARRAYS = [
     ("state", lambda column: column + np.uint8(100), "a block has an unknown state"),
     ("state", lambda column: column[:-1], "differ in length"),
-    ("size", lambda column: column[None], "size is not of int64 in 1 dimensions"),
-    ("size", lambda column: column.astype("f8"), "size is not of int64 in 1 dimensions"),
-    ("address", lambda column: column.astype(">u8"), "address is not of uint64"),
-    ("state_lists", lambda column: column.astype("S5"), "state_lists is not of int64"),
-    ("state_idle", lambda column: column.reshape(-1, 1), "state_idle is not of int64"),
+    ("size", lambda column: column[None], "size is not an array of int64 with 1 dimensions"),
+    ("size", lambda column: column.astype("f8"), "size is not an array of int64 with 1 dimensions"),
+    ("address", lambda column: column.astype(">u8"), "address is not an array of uint64"),
+    ("state_lists", lambda column: column.astype("S5"), "state_lists is not an array of int64"),
+    ("state_idle", lambda column: column.reshape(-1, 1), "state_idle is not an array of int64"),
 ]
 
 
@@ -115,7 +115,7 @@ def test_what_inflates_to_more_than_there_is_is_refused(members, tmp_path, monke
 def test_a_header_of_gigabytes_is_refused(members, tmp_path):
     changed = saved(np.full(65 << 20, ord(" "), np.uint8))
     why = refusal(members, tmp_path / "heap.npz", **{"header.npy": changed})
-    assert "more than 67,108,864" in why
+    assert "exceed the limit of 67,108,864" in why
 
 
 def test_a_heap_beyond_the_end_of_addresses_is_refused(members, tmp_path):

@@ -187,7 +187,7 @@ def test_hooks_that_do_not_tell_reallocs_in_place_from_allocations(hook, load, t
 
 
 def test_other_bytes_are_no_recording(load):
-    with pytest.raises(TraceError, match="holds no block"):
+    with pytest.raises(TraceError, match="contains no block"):
         load(b"nothing of the kind\n", from_format="board")
 
 

@@ -83,7 +83,7 @@ def test_coalescing():
     assert free(made, 0, 200, 100) == 3
     assert made.free_blocks() == [(0, 300)]
     assert made.coalescings == 2
-    with pytest.raises(PolicyError, match="lists take none or all"):
+    with pytest.raises(PolicyError, match="which only address trees support"):
         SegregatedFit(coalescing=Coalescing.ONE)
 
 

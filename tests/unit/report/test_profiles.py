@@ -212,7 +212,7 @@ def test_shares_are_rounded_so_that_their_sum_is_right():
 
 
 def test_a_name_that_says_no_format():
-    with pytest.raises(SimallocError, match=r"heap\.svg says no format"):
+    with pytest.raises(SimallocError, match=r"heap\.svg has no known suffix"):
         writer_for("heap.svg")
 
 

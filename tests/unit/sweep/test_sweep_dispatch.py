@@ -170,7 +170,7 @@ def test_a_worker_says_when_the_path_leads_nowhere(plan, traces):
     [outcome] = carry_out_batch(tasks, code_version(), packed, cache=cache)
     assert outcome.row["error"] is None
     other = FileSource.of(traces / "small-2.npz").pack()
-    with pytest.raises(SimallocError, match="has become another trace"):
+    with pytest.raises(SimallocError, match="has changed"):
         plan.sources[0].unpack(other)
     with pytest.raises(SimallocError, match="this worker has simalloc"):
         carry_out_batch(tasks, "0.0.0+000000000000")

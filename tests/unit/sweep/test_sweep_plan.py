@@ -83,7 +83,7 @@ def test_names_texts_and_policies_in_a_list():
 
 def test_a_policy_that_no_text_makes_again_is_refused():
     other = replace(HEAP_POLICIES["lea-2.6.1"], name="first-fit-ao")
-    with pytest.raises(PlanError, match="is another policy in the catalogue"):
+    with pytest.raises(PlanError, match="is the name of another policy in the catalogue"):
         expand_policies([other])
     with pytest.raises(PlanError, match=r"mine is not in the catalogue.*simulate_all\(\) takes it"):
         run_sweep(small_trace(1), [replace(other, name="mine")])

@@ -109,7 +109,7 @@ def test_any_number_can_be_chosen_and_sorted_by():
     ("ask", "reason"),
     [
         (lambda results: results.pivot("nonsense"), "no column 'nonsense'"),
-        (lambda results: results.pivot("code"), "code does not hold numbers"),
+        (lambda results: results.pivot("code"), "code does not contain numbers"),
         (lambda results: results.pivot(4).sorted_by("nonsense"), "cannot sort by 'nonsense'"),
         (lambda results: results.where(policy="nonsense").pivot(4), "no run is left to show"),
         (lambda results: results.where(nonsense="1"), "no column or parameter 'nonsense'"),
@@ -261,9 +261,11 @@ def test_a_comparison_of_parameters_and_of_policies():
     both = grid([[0.1], [0.4]])
     other = compare(both.where(policy="p0"), both.where(policy="p1"), ignore=("policy",))
     assert other.table().columns == ("trace", "policy of A", "policy of B", "A", "B", "B - A")
-    with pytest.raises(ResultsError, match="differ in policy alone"):
+    with pytest.raises(ResultsError, match="differ only in policy"):
         compare(both, both, ignore=("policy",))
-    with pytest.raises(ResultsError, match="no run has 'growht' to be ignored; there are code, "):
+    with pytest.raises(
+        ResultsError, match="no run has 'growht', so it cannot be ignored; choose among code, "
+    ):
         compare(both, both, ignore=("growht",))
 
 

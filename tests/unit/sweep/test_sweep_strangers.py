@@ -58,7 +58,9 @@ def test_what_is_no_plain_table_is_refused(stranger, tmp_path, made):
         simalloc("merge", "--salvage", path, "-o", tmp_path / "merged.sqlite"),
     ):
         assert done.exit_code == 2
-        assert "was altered: its run and timeline are not plain tables" in done.stderr
+        assert (
+            "was altered and is not read: its run and timeline are not plain tables" in done.stderr
+        )
 
 
 def test_a_trigger_is_refused(stranger):

@@ -65,7 +65,7 @@ def test_a_file_of_totals_is_refused(captured):
 
 def test_what_begins_otherwise_is_not_given_to_memray(log):
     pytest.importorskip("memray")
-    with pytest.raises(TraceError, match="does not begin as a file of memray does"):
+    with pytest.raises(TraceError, match="does not begin like a file of memray"):
         load_log(log(bytes(100)), from_format="memray")
 
 
@@ -107,7 +107,7 @@ write_records({file!r}, sys.stdout, 5)
     [
         (0, "iter(())", PATIENCE, 0, b""),
         (0, "iter([bytearray(1 << 28)])", PATIENCE, 1, b"MemoryError"),
-        (1 << 40, "iter(())", PATIENCE, 1, b"more frames than it has room for"),
+        (1 << 40, "iter(())", PATIENCE, 1, b"more frames than its size allows"),
         (0, "filter(None, iter(int, 1))", 0.2, -signal.SIGPROF, b""),
     ],
 )

@@ -194,7 +194,9 @@ def test_a_group_of_an_unknown_name_is_an_error_that_lists_the_known(kind):
     patterns = {"malloc": "m (?P<size>.)", "free": "f (?P<id>.)", "end": "e (?P<thread>.)"}
     patterns["realloc"] = "r (?P<id>.) (?P<size>.)"
     patterns[kind] += " (?P<tid>.)"
-    with pytest.raises(TraceError, match=rf"for {kind} has a group 'tid'.* may have .*thread"):
+    with pytest.raises(
+        TraceError, match=rf"for {kind} has an unknown group 'tid'.* among .*thread"
+    ):
         PatternFormat(patterns)
     PatternFormat(
         {**patterns, kind: patterns[kind].replace("(?P<tid>.)", ""), "ignore": "(?P<tid>.)"}

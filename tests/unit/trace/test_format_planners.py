@@ -101,7 +101,7 @@ def test_rmm_without_heading_and_with_the_old_mark(load):
     ("line", "reason"),
     [
         ("1,14:61:00.000000,allocate,0x10,8,0\n", "not a time of day"),
-        ("1,14:21:00.000000,resize,0x10,8,0\n", "not what the format has"),
+        ("1,14:21:00.000000,resize,0x10,8,0\n", "does not match the format"),
     ],
 )
 def test_rmm_mistakes_are_named_and_can_be_skipped(load, line, reason):
@@ -160,5 +160,5 @@ def test_xla_without_ranges_says_what_is_missing(load, tmp_path):
 
 def test_xla_ranges_of_another_program_are_an_error(load, tmp_path):
     (tmp_path / "m-live-range.txt").write_text("  BufferLiveRange:\n    other{}:0-3\n")
-    with pytest.raises(TraceError, match="one program"):
+    with pytest.raises(TraceError, match="the same program"):
         load(ASSIGNMENT, "m-buffer-assignment.txt")

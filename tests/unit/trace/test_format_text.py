@@ -121,7 +121,7 @@ def test_a_log_exports_as_a_log(log, tmp_path):
 
 
 MISTAKES = [
-    ("m 0 8\nz 0 8\n", 2, "begins unlike any"),
+    ("m 0 8\nz 0 8\n", 2, "does not begin like a line"),
     ("m 0 8\nm 1\n", 2, "ends too early"),
     ("m 0 8\nm 1 99999999999999999999\n", 2, "column 5 is too large"),
     ("m 0 8\nm 1 -5\n", 2, "column 5"),
@@ -168,11 +168,11 @@ def test_many_mistakes_are_skipped_in_reasonable_time(log):
 
 
 def test_what_is_like_no_format_is_an_error(log):
-    with pytest.raises(TraceError, match="no format known here: it begins with 'Dear"):
+    with pytest.raises(TraceError, match="is in an unknown format: it begins with 'Dear"):
         load_log(log("Dear Sir,\n"))
     with pytest.raises(TraceError, match="is empty"):
         load_log(log(""))
-    with pytest.raises(TraceError, match="save it as UTF-8 without one"):
+    with pytest.raises(TraceError, match="save it as UTF-8 without a byte order mark"):
         load_log(log("m 0 8\n".encode("utf-16")))
     with pytest.raises(TraceError, match="the zip archive cannot be read"):
         load_log(log(b"PK\3\4 and so on"))

@@ -261,7 +261,7 @@ MISTAKES = [
     ("= Start\n@ a[0x1] + 0x20 0x8\n@ a[0x1] < 0x20\n@ a[0x1] - 0x20\n", 4, "half of a realloc"),
     ("= Start\n@ a[0x1] + 0x20 0x8\n@ a[0x1] - 0x20 0x8\n", 3, "column 17"),
     ("--7-- malloc(8) = 0x10\n--7-- malloc(9)hello = 0x20\n", 2, "column 16"),
-    ("--7-- malloc(8) = 0x10\nhello\n", 2, "begins unlike"),
+    ("--7-- malloc(8) = 0x10\nhello\n", 2, "does not begin like"),
     ("--7-- malloc(8) = 0x10\n--8-- malloc(8) = 0x10\n", 2, "of process 7 up to here"),
     ("--7-- memalign(al 281474976710656, size 5) = 0x10\n", 1, "alignment is not from 0"),
     ("malloc(8) = 0x10\nmalloc(8, hello\n", 2, "column 9"),

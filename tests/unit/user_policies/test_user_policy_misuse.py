@@ -295,7 +295,7 @@ def test_check_finds_what_changes_from_time_to_time():
             clock.append(size)
             return super().malloc(heap, size + 16 * (len(clock) > len(TRACE)))
 
-    with pytest.raises(PolicyError, match="event 2: the policy does not decide the same"):
+    with pytest.raises(PolicyError, match="event 2: the policy is not deterministic"):
         check(Moody, TRACE)
 
 

@@ -53,5 +53,7 @@ def test_what_it_names_is_part_of_what_its_results_depend_on():
 
 
 def test_what_no_trace_has_is_refused():
-    with pytest.raises(PolicyError, match=r"Curious\.malloc asks for weather"):
+    with pytest.raises(
+        PolicyError, match=r"Curious\.malloc has an unknown keyword-only parameter, weather"
+    ):
         simulate(made(), Curious)

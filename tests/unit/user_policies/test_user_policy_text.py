@@ -190,7 +190,7 @@ def test_a_class_in_no_file_goes_by_its_own_source():
     own = find_policy(Local)
     assert own.name == "Local"
     assert spell_exactly(own).startswith("Local@")
-    with pytest.raises(PolicyError, match="defined in no file"):
+    with pytest.raises(PolicyError, match="not defined in a file"):
         pickle.dumps(own)
 
 

@@ -12,8 +12,8 @@ from simalloc.policy import Family
 def _instead(description: Family) -> str:
     """Return the reason why a family has no reference engine."""
     if description.recordings:
-        return "recordings of the real code are what it is compared with (tests/truth)"
-    return "it is compiled alone"
+        return "it is verified against recordings of the real code (tests/truth)"
+    return "it exists only in compiled form"
 
 
 def heap_for(description: Family) -> Heap:

@@ -52,7 +52,7 @@ class UserPolicyHeap(Heap):
             Place.UNSEARCHABLE,
             address,
         ):
-            raise PolicyError(f"resize returned {resized!r}, and left {block}")
+            raise PolicyError(f"resize returned {resized!r}, but changed {block}")
         if not resized and block.size != before:
             raise PolicyError(f"resize returned False, but changed {block}")
         self._heap.hold(block, size if resized else 0)
