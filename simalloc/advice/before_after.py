@@ -81,7 +81,7 @@ def _name(policy: Policy) -> str:
 
 def _figures(trace: Trace, run: Run) -> Mapping[str, float | None]:
     """Return the figures of a trace, by their printed names."""
-    assert run.resident is not None, "it has been asked for"
+    assert run.resident is not None, "the run was simulated with resident=True"
     process = recorded(trace.provenance)
     measures, of_pages = fragmentation(run), fragmentation(run, "resident")
     line = run.mapped.timeline

@@ -97,8 +97,8 @@ class _Wants(NamedTuple):
 
 def _wants(trace: Trace, cache: Cache) -> _Wants:
     """Return the requests, of up to `MAX_EVENTS` events, that no thread cache serves."""
-    assert trace.thread is not None, "at_once has looked"
-    assert trace.time is not None, "the same"
+    assert trace.thread is not None, "at_once() has checked that the trace has threads"
+    assert trace.time is not None, "at_once() has checked that the trace has times"
     threads = np.unique(trace.thread, return_inverse=True)[1].astype(np.int64)
     sizes, owners = _lives(trace, threads)
     first = max(0, (len(trace) - MAX_EVENTS) // 2)

@@ -104,7 +104,7 @@ def mean_live(run: Run) -> float:
 def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, float]:
     """Return the resident bytes at each moment, including the malloc's library."""
     resident = marked.run.resident
-    assert resident is not None, "residence has been asked for"
+    assert resident is not None, "the run was simulated with resident=True"
     if not len(marks.event):
         return dict.fromkeys(Moment, float(library))
     unused = marked.resident[int(np.searchsorted(marks.event, marks.unused))]
@@ -122,7 +122,7 @@ def _mean(marked: Marked, marks: Marks) -> float:
     next mark is weighted with the mean over the events.
     """
     resident = marked.run.resident
-    assert resident is not None, "residence has been asked for"
+    assert resident is not None, "the run was simulated with resident=True"
     if not marks.has_times:
         return _mean_over_events(marked, marks, resident.mean_bytes)
     counts = np.diff(marks.event, prepend=-1)

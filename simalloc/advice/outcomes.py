@@ -54,7 +54,7 @@ class Setting:
     @property
     def resident(self) -> Footprint:
         """The resident bytes of the heap over the run."""
-        assert self.run.resident is not None, "settings are always asked for with residence"
+        assert self.run.resident is not None, "settings are always simulated with resident=True"
         return self.run.resident
 
     @property

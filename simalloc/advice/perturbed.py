@@ -51,7 +51,7 @@ def in_another_order(trace: Trace, seed: int, first: int = 0) -> Trace:
 
     Events of one object, of one thread, and before `first` keep their order.
     """
-    assert trace.thread is not None, "only threads can be in another order"
+    assert trace.thread is not None, "only traces with threads are perturbed"
     random = np.random.default_rng(seed)
     order = np.arange(len(trace))
     for parity in (0, 1) * 4:

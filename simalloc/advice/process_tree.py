@@ -121,7 +121,7 @@ def _process(
 ) -> Process:
     policy = policy_in_use(trace)
     run = simulate(trace, policy, resident=True, progress=progress)
-    assert run.resident is not None, "it has been asked for"
+    assert run.resident is not None, "the run was simulated with resident=True"
     mapped, resident = run.mapped.timeline, run.resident.timeline
     at = clock[np.minimum(np.arange(len(mapped.live_high)) * mapped.interval, len(clock) - 1)]
     ends = float(clock[-1])

@@ -140,7 +140,8 @@ class _Teller:
 
     def waiting(self, processes: Sequence[int]) -> None:
         self._bar.text = (
-            f"still recording {counted(len(processes), 'process', 'processes')} that it left"
+            f"still recording {counted(len(processes), 'process', 'processes')} that the "
+            "command left running"
         )
         self._bar()
 

@@ -261,15 +261,15 @@ class LiveProcess(Target):
         what = f"{self.name} ({self.command})"
         if status.get("State", "").startswith("Z"):
             return (
-                f"{what} has ended; only its exit status is left, for which process "
-                f"{status.get('PPid', '?')}, its parent, has not asked. There is nothing to read"
+                f"{what} has ended and has no memory any more; only its exit status is left, "
+                f"which process {status.get('PPid', '?')}, its parent, has not collected"
             )
         if _is_of_the_kernel(self._root):
             return (
                 f"{what} is a thread of the kernel, which has no heap; `ps` prints the names of "
                 "such threads in brackets. Choose a process without"
             )
-        return f"{what} is ending: it has given its memory back"
+        return f"{what} is ending and has already returned its memory"
 
     def _forbidden(self) -> str:
         """Return the reason why the process may not be read, with a remedy."""
@@ -277,7 +277,7 @@ class LiveProcess(Target):
         what = f"{self.name} ({self.command}, {resident >> 20:,} MiB resident) may not be read"
         tracer = self._status().get("TracerPid", "0")
         if tracer != "0":
-            return f"{what} under a stop: process {tracer} debugs it. End that debugger first."
+            return f"{what}: process {tracer} is debugging it. End that debugger first."
         owner = self._status().get("Uid", "?").split()[0]
         if owner != str(os.geteuid()) and os.geteuid() != 0:
             return (
@@ -300,7 +300,10 @@ class LiveProcess(Target):
 _ABOUT_YAMA: Final = {
     1: "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
     2: "give the command the capability SYS_PTRACE",
-    3: "restart the machine with a lower value: this one cannot be changed while it runs",
+    3: (
+        "restart the machine with a lower value, because this value cannot be changed "
+        "on a running system"
+    ),
 }
 
 

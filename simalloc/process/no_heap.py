@@ -21,15 +21,15 @@ def no_heap(target: Target, found: Capture) -> str:
     allocator = next((path for path in paths if any(name in path for name in _ALLOCATORS)), None)
     if allocator is not None:
         return (
-            f"{target.name} ({target.command}) has the allocator {allocator}, of a version that is "
-            "not known. Give a file with that allocator's own statistics instead of the process: "
-            "docs/running-process.md says which files can be read"
+            f"{target.name} ({target.command}) uses an unknown version of the allocator "
+            f"{allocator}. Give a file with the allocator's own statistics instead of the "
+            "process; docs/running-process.md lists the files that can be read"
         )
     if found.unused:
         return (
             f"{target.name} ({target.command}) has never called glibc's malloc: the heap in "
-            f"{found.unused[0].file} is empty. Try again when the program has begun its work; if "
-            "it has, it has an allocator of its own, which is not known"
+            f"{found.unused[0].file} is empty. Try again when the program has begun its "
+            "work; if it has begun, it uses an allocator that simalloc does not know"
         )
     return f"{target.name} ({target.command}) has no heap of glibc's malloc{_why(target, paths)}"
 
@@ -51,11 +51,11 @@ def _why(target: Target, paths: Sequence[str]) -> str:
     if not any(".so" in path for path in paths):
         return (
             ": it is linked statically with another C library, such as musl, or with an "
-            "allocator that is not known. Link it with glibc, and try again"
+            "unknown allocator. Link it with glibc, and try again"
         )
     return (
-        " that is known. Known are 2.31 to 2.44 of 64-bit programs on x86-64; "
-        f"`pmap -x {target.process or 'PID'}` prints the process's mappings"
+        " of a known version. The known versions are 2.31 to 2.44 in 64-bit programs "
+        f"on x86-64; `pmap -x {target.process or 'PID'}` prints the process's mappings"
     )
 
 

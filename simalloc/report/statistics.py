@@ -134,7 +134,7 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
     yield "reallocs that shrink", reallocs.shrank
     yield "objects that are reallocated", reallocs.objects
     yield "most reallocs of an object", reallocs.most
-    yield "bytes copied if each realloc moves", reallocs.kept_bytes
+    yield "bytes copied if each realloc moves its object", reallocs.kept_bytes
     yield "never freed, objects", statistics.never_freed.objects
     yield "never freed, % of the objects", 100 * statistics.never_freed.share_of_objects
     yield "never freed, bytes", statistics.never_freed.bytes
@@ -161,7 +161,7 @@ def _own_tables(statistics: Statistics) -> Iterator[Table]:
     added = f", sizes with {statistics.added} bytes added" if statistics.added else ""
     yield _rows_table(f"{name}: size classes{added}", statistics.classes)
     yield Table(
-        f"{name}: commonest sizes",
+        f"{name}: most common sizes",
         ("size", "objects", "% of the objects"),
         [
             (size, objects, 100 * objects / statistics.counts.lives)

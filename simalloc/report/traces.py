@@ -35,5 +35,10 @@ def traces_table() -> Table:
             )
             for entry in catalogue().values()
         ],
-        ("The catalogue.toml beside them says how each was recorded and what of it is genuine.",),
+        (
+            (
+                "The file catalogue.toml beside the traces describes how each trace was "
+                "recorded and which parts are genuine."
+            ),
+        ),
     )

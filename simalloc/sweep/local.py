@@ -109,7 +109,7 @@ def _replay(
         return failure(task, group.trace)
     if task.needs_process:
         return processes.carry_out(task, progress)
-    assert group.trace is not None, "a task that was dealt keeps its trace in memory"
+    assert group.trace is not None, "a dispatched task keeps its trace in memory"
     return carry_out(task, group.trace, progress)
 
 

@@ -41,7 +41,7 @@ def merge(
     merged. Raises `ResultsError` with the name of a run about which two files disagree.
     """
     if any(is_same(path, output) for path in inputs):
-        raise ResultsError(f"{output}: is the output, so it cannot also be merged")
+        raise ResultsError(f"{output}: is the output, so it cannot be merged into itself")
     read = [salvage(path) if damaged else (_all(path), 0) for path in inputs]
     with _removed_on_failure(Path(output)), Store(output, create=True) as store:
         known = {outcome.key: outcome for outcome in store.outcomes()}

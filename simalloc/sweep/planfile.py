@@ -49,7 +49,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
     for key in document:
         if key not in KEYS:
             near = get_close_matches(key, KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
+            hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(KEYS)}"
             raise PlanError(f"a plan has no key {key!r}; {hint}", key=(key,))
     traces = find_sources(document.get("traces", []), folder)
     sources = unique((*traces, *find_workloads(document.get("workloads", {}), folder)))

@@ -106,7 +106,7 @@ class Ranking:
     def _notes(self) -> tuple[str, ...]:
         share, programs = spell_share(self.confidence), counted(self.programs, "program")
         traces = counted(len(self.pivot.traces), "trace")
-        left_out = f"Left out, since not every row has them: {', '.join(self.dropped)}."
+        left_out = f"Omitted because some rows lack them: {', '.join(self.dropped)}."
         return (
             f"The average is over {programs} ({traces}); each program has the same weight.",
             *self._significance(share, programs),
@@ -116,7 +116,7 @@ class Ranking:
 
     def _significance(self, share: str, programs: str) -> tuple[str, ...]:
         if self.programs < 2:
-            return ("One program says nothing about other programs: there is no interval.",)
+            return ("There is no interval, because one program says nothing about others.",)
         interval = (
             f"Low to high: the {share} bootstrap interval of the average, from "
             f"{self.resamples:,} resamples of the programs and of their traces."

@@ -23,12 +23,18 @@ PATIENCE: Final = 60.0
 
 _PRIMARY: Final = 0xFF
 _ADVICE: Final = {
-    sqlite3.SQLITE_FULL: "the disk is full; what was finished before is safe in the file. "
-    "Make room and run the same command again: it does what is missing",
-    sqlite3.SQLITE_IOERR: "the disk failed or is full; what was finished before is safe in the "
-    "file. See to the disk and run the same command again: it does what is missing",
-    sqlite3.SQLITE_BUSY: f"another process has kept it locked for {PATIENCE:.0f} seconds; "
-    "run the same command again when it has ended",
+    sqlite3.SQLITE_FULL: (
+        "the disk is full; the finished runs are stored in the file. Free some space "
+        "and repeat the same command to finish the rest"
+    ),
+    sqlite3.SQLITE_IOERR: (
+        "the disk failed or is full; the finished runs are stored in the file. Check "
+        "the disk and repeat the same command to finish the rest"
+    ),
+    sqlite3.SQLITE_BUSY: (
+        f"another process has kept it locked for {PATIENCE:.0f} seconds; repeat the "
+        "same command when that process has ended"
+    ),
     sqlite3.SQLITE_READONLY: "it, or its folder, cannot be written; give another file with -o",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened; its folder must exist and be writable",
 }
@@ -58,8 +64,8 @@ def naming_file(path: str | PathLike[str]) -> Iterator[None]:
 def damage(path: str | PathLike[str], reason: str) -> ResultsError:
     """Return the error for a damaged file."""
     return ResultsError(
-        f"{path}: is damaged ({reason}). Save what can be read with "
-        f"`simalloc merge --salvage {path} -o NEW.sqlite`, then go on with NEW.sqlite"
+        f"{path}: is damaged ({reason}). Save the readable runs with `simalloc merge "
+        f"--salvage {path} -o NEW.sqlite`, then continue with NEW.sqlite"
     )
 
 

@@ -110,8 +110,10 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return notes on the provenance that all rows share, and on runs that a refusal ended."""
     shared = provenance(rows, _SETTING)
     stopped = [
-        f"A refused request ended the run of {row['trace']} under {row['policy']} at event "
-        f"{row['first_refused_event']:,}: its figures are those of the events before."
+        (
+            f"A refused request ended the run of {row['trace']} under {row['policy']} at "
+            f"event {row['first_refused_event']:,}. The figures cover the events before it."
+        )
         for row in rows
         if row.get("stopped")
     ]

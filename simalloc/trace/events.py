@@ -119,15 +119,15 @@ class Reason(IntEnum):
 
 
 _TEXTS: Final = {
-    Reason.OP: "op {op} is unknown; the largest is the end of a thread, 6",
+    Reason.OP: "op {op} is unknown; ops are 0 to 6",
     Reason.FREE_OF_DEAD: "frees object {key}, which is not live: unknown or freed before",
     Reason.REALLOC_OF_DEAD: "reallocates object {key}, which is not live: unknown or freed before",
     Reason.USE_OF_DEAD: "another stream uses object {key}, which is not live",
     Reason.MALLOC_OF_LIVE: "allocates object {key}, which is still live: its free is missing",
-    Reason.MOVE_TO_LIVE: "moves object {key} to where another is still live: its free is missing",
-    Reason.SIZE: f"asks for {{size}} bytes; a size lies between 0 and {MAX_SIZE}",
+    Reason.MOVE_TO_LIVE: "moves object {key} onto an object that is still live: a free is missing",
+    Reason.SIZE: f"requests {{size}} bytes; sizes are from 0 to {MAX_SIZE}",
     Reason.TOO_MANY: "more than 2**32 - 2 objects are live at once",
-    Reason.TOTAL: "more than 2**63 - 1 bytes are allocated in all",
+    Reason.TOTAL: "more than 2**63 - 1 bytes are allocated in total",
 }
 
 

@@ -112,7 +112,7 @@ def test_a_command_without_the_right_to_trace_says_what_to_do(words, tmp_path):
 def test_a_process_that_is_debugged_is_read_but_not_stopped():
     with talking("cat") as child, talking(sys.executable, "-c", STOPS, str(child.pid)) as debugger:
         assert simalloc("snapshot", child.pid).exit_code == 0
-        expected = f"process {debugger.pid} debugs it. End that debugger first"
+        expected = f"process {debugger.pid} is debugging it. End that debugger first"
         with (
             pytest.raises(ProcessError, match=expected),
             LiveProcess(child.pid).stopped([], []),

@@ -103,7 +103,7 @@ def test_a_sweep_goes_on_when_there_is_room(free, inputs, tmp_path):
     with small_disk(tmp_path / "small", 64) as folder:
         words = ("sweep", str(plan), "-o", "small/results.sqlite")
         result = run_on_full_disk(words, inputs, folder, free)
-        assert "Make room and run the same command again" in result.stderr
+        assert "Free some space and repeat the same command" in result.stderr
         results = folder / "results.sqlite"
         assert [path for path in folder.iterdir() if path != results] == []
         assert simalloc("sweep", plan, "-o", results).exit_code == 0

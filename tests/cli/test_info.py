@@ -50,7 +50,7 @@ def test_csv_has_a_row_a_value_and_says_the_same(path):
 @pytest.mark.parametrize("table_format", ["table", "markdown"])
 def test_people_see_traces_side_by_side_and_each_ones_classes(path, table_format):
     text = info(path, path, "--all", "--format", table_format)
-    for words in ("average lifetime, weighted by size", "tiny: size classes", "commonest sizes"):
+    for words in ("average lifetime, weighted by size", "tiny: size classes", "most common sizes"):
         assert words in text
     (row,) = [line for line in text.splitlines() if "largest size" in line]
     assert row.count("24") == 2

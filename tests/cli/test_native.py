@@ -184,7 +184,7 @@ def test_running_out_of_memory(greedy):
     )
     assert result.returncode == 2
     assert result.stdout == ""
-    assert re.search(r"greedy: glibc has no memory for event [12], which asks for", result.stderr)
+    assert re.search(r"greedy: glibc has no memory for event [12], which requests", result.stderr)
 
 
 def test_ctrl_c_ends_the_allocators_process_too(trace, shared_library):

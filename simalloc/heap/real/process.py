@@ -29,9 +29,9 @@ from simalloc.waiting import LOOK_SECONDS
 _EVENT_BYTES: Final = 110
 """Resident bytes per event of a trace in memory, with the columns that processes inherit."""
 _FAILURES: Final = {
-    "refused": "{allocator} has no memory for event {event}, which asks for {size} bytes",
-    "full": "before event {event} {allocator} had taken nearly all memory that is free here",
-    "threadless": "the system starts no further thread for event {event}",
+    "refused": "{allocator} has no memory for event {event}, which requests {size} bytes",
+    "full": "{allocator} had taken nearly all free memory before event {event}",
+    "threadless": "the system refused to start a thread for event {event}",
 }
 """Reasons why a pass ended early, by their words in program/main.c."""
 
@@ -275,7 +275,7 @@ class NativeProcess:
             why = (
                 f"the dynamic linker did not load it: {said}"
                 if said
-                else "it has no malloc of its own"
+                else "it does not define malloc"
             )
             raise SimallocError(f"{preload} cannot replace malloc: {why}")
 
@@ -305,9 +305,8 @@ class NativeProcess:
         code = self._process.wait()
         how = f"was killed by {signal_name(-code)}" if code < 0 else f"ended with {code}"
         said = self._said()
-        why = (
-            f": {said}" if said else ", as when memory runs out" if code == -signal.SIGKILL else ""
-        )
+        killed = ", perhaps for lack of memory" if code == -signal.SIGKILL else ""
+        why = f": {said}" if said else killed
         raise SimallocError(f"{self._trace.name}: the process with {self._allocator} {how}{why}")
 
     def _said(self) -> str:

@@ -200,7 +200,7 @@ class Objects:
         heap.threads, heap.other_threads = setting.threads, setting.other_threads
         heap.program_writes = setting.options.writes
         if setting.start is not None:
-            assert isinstance(heap, PtmallocStarted), "other families do not begin with a heap"
+            assert isinstance(heap, PtmallocStarted), "only ptmalloc can begin with a real heap"
             heap.begin_with(setting.start, setting.started_tunables, setting.started_threads)
         self.heap = heap
         self._setting = setting
@@ -350,7 +350,7 @@ class Objects:
             address = self._counted(self._front.malloc, gross)
         else:
             address = self._counted(self._allocate_aligned, gross, alignment)
-        assert address % alignment == 0, "the block lies where it was asked for"
+        assert address % alignment == 0, "the block has the requested alignment"
         return address
 
     def _allocate_aligned(self, size: int, alignment: int) -> int:

@@ -84,7 +84,7 @@ def figures_in_core(
     simulation = setting.simulation()
     replay_all(simulation, setting)
     figures = figures_of(simulation, description)
-    assert figures is not None, "it is of a device"
+    assert figures is not None, "the trace is of a device"
     return figures
 
 

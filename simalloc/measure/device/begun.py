@@ -105,8 +105,8 @@ def _joined(trace: Trace, first: int, events: Sequence[tuple[int, int, int, int,
     objects = np.full(len(keys), -1, np.int64)
     is_object = np.isin(keys, known)
     objects[is_object] = numbers[np.searchsorted(known, keys[is_object])]
-    assert trace.stream is not None, "begun has looked"
-    assert trace.pool is not None, "begun has looked"
+    assert trace.stream is not None, "begun() has checked that the trace has streams and pools"
+    assert trace.pool is not None, "begun() has checked that the trace has streams and pools"
     return Trace.from_events(
         ops,
         objects,

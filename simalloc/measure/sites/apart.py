@@ -74,13 +74,13 @@ class Parting:
         policy: AnyPolicy | Run,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
-        assert trace.site is not None, "the trace says where its calls are"
+        assert trace.site is not None, "the trace has call sites"
         self._trace, self._progress = trace, progress
         if isinstance(policy, Run):
             run = policy
         else:
             run = simulate(trace, policy, resident=True, progress=progress)
-        assert run.resident is not None, "it has been asked for"
+        assert run.resident is not None, "the run was simulated with resident=True"
         self._policy = run.policy
         evenly = np.linspace(0, len(trace) - 1, min(LOOKS, len(trace)), dtype=np.int64)
         moments = moments_of(trace)

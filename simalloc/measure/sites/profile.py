@@ -32,10 +32,10 @@ ASKED: Final[Mapping[str, str]] = {
 """Measures of a site without a policy, with their descriptions."""
 
 HELD: Final[Mapping[str, str]] = {
-    "pinned_bytes": "free bytes that only this code keeps",
-    "shared_bytes": "its share of free bytes that several keep",
-    "wasted_bytes": "both together",
-    "rounding_bytes": "what its blocks take beyond what was asked for",
+    "pinned_bytes": "free bytes that only this code pins",
+    "shared_bytes": "its share of the free bytes that several functions pin",
+    "wasted_bytes": "pinned and shared bytes together",
+    "rounding_bytes": "bytes of its blocks beyond the requested bytes",
 }
 """Measures of a site under a policy, with their descriptions."""
 

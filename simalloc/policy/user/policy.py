@@ -74,7 +74,7 @@ def user_policy(
     does not match a digest in the text, as in `mine.py@3f2a91c4d5e6:WorstFit`.
     """
     match = _TEXT.fullmatch(text.strip())
-    assert match is not None, "the caller has asked is_user_policy()"
+    assert match is not None, "the caller has checked is_user_policy()"
     code = code_in_file(match["file"], match["name"].strip(), folder or Path())
     if match["digest"] not in (None, code.digest):
         raise PolicyError(

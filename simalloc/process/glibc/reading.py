@@ -264,7 +264,7 @@ def _still_right(reading: Reading, state: State, now: Sequence[State]) -> bool:
 def give_up(reading: Reading, address: int, state: State, lists: Lists) -> None:
     """Store the reason why an arena could not be walked."""
     main = address == reading.libc.arena
-    problem = reading.problems.get(address, "it changed whenever it was read")
+    problem = reading.problems.get(address, "it changed during every read")
     none = np.zeros(len(lists.chunk), np.bool_)
     reading.done[address] = ArenaHeap(state, main, None, problem, lists, none)
 

@@ -97,7 +97,7 @@ def _statistics(reader: _Reader, source: str) -> Statistics:
     ]
     return Statistics(
         "glibc", source, sum(arena.bytes for arena in arenas) + mapped, named, arenas,
-        _classes(reader.heaps), ["malloc_info counts what thread caches contain as in use."],
+        _classes(reader.heaps), ["malloc_info counts blocks in thread caches as in use."],
     )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def _live_by_thread(
 
 def _changes(events: LifeEvents, numbers: Sequence[int]) -> NDArray[np.int64]:
     """Return the change of live bytes by each event, for each named thread and for all others."""
-    assert events.mark is not None, "the threads were asked for"
+    assert events.mark is not None, "the reader was opened for threads"
     change = np.zeros((len(numbers) + 1, len(events)), np.int64)
     born = np.flatnonzero(allocates(events.op))
     ended = events.ended

@@ -127,14 +127,16 @@ class _Checked:
         if self.last is None and not sync.begins:
             log.complain(
                 "events before the recording",
-                f"begins after the board's start: {sync.events:,} events came before",
+                f"begins after the board's start: the first {sync.events:,} events are missing",
                 count=sync.events,
             )
         elif self.last is not None and sync.begins:
             log.complain(
                 "restarts of the board",
-                f"the board restarted after {self._events:,} events, and its heap was empty again; "
-                "split the log there to import what follows",
+                (
+                    f"the board restarted after {self._events:,} events, with an empty heap; split "
+                    "the log there to import the events after the restart"
+                ),
             )
             return False
         elif self.last is not None:

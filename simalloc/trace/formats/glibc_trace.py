@@ -103,7 +103,7 @@ def _batch(
     if not known.all():
         log.complain(
             "records of an unknown call",
-            f"a record is of call {int(call[np.argmin(known)])}, which there is not",
+            f"a record has the unknown call {int(call[np.argmin(known)])}",
             count=int(np.count_nonzero(~known)),
         )
     old, new = records["old"], records["new"]
@@ -121,8 +121,10 @@ def _batch(
         which = int(np.argmax(beyond))
         log.complain(
             "alignments out of range",
-            f"record {numbers[which]} asks for an alignment of "
-            f"{alignment[which]}; the largest is {MAX_SIZE}",
+            (
+                f"record {numbers[which]} requests an alignment of {alignment[which]}; the "
+                f"maximum is {MAX_SIZE}"
+            ),
             count=int(np.count_nonzero(beyond)),
         )
     columns: dict[str, Any] = {

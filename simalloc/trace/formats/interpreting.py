@@ -66,8 +66,10 @@ class Interpreter:
             op,
             other,
             "events of other processes",
-            f"the log is of process {self._process} up to here, and this is process "
-            f"{process[first]}: import the lines of one process",
+            (
+                f"the line is of process {process[first]}, but the lines before are of process "
+                f"{self._process}; import the lines of one process"
+            ),
         )
 
     def _within(

@@ -82,7 +82,10 @@ def _batches(log: Log, dtype: np.dtype[np.unsignedinteger]) -> Iterator[Batch]:
             wrong = int(words[np.argmin(known), 0])
             log.complain(
                 "records of an unknown operation",
-                f"a record has operation {wrong}; they are 1 malloc, 2 realloc, 3 free",
+                (
+                    f"a record has the unknown operation {wrong}; the operations are 1 (malloc), 2 "
+                    "(realloc) and 3 (free)"
+                ),
                 count=int(np.count_nonzero(~known)),
             )
         null = known & (key == 0)

@@ -184,7 +184,7 @@ def _alive(log: Log, rows: Rows, lower: Ints, upper: Ints) -> NDArray[np.bool_]:
     empty = object_ & (lower >= upper)
     if empty.any():
         line = rows.first_line + int(np.argmax(empty))
-        text = "the object ends before it begins: lower is to be less than upper"
+        text = "the object ends before it begins: lower must be less than upper"
         log.complain("lifetimes of nothing", text, line, int(np.count_nonzero(empty)))
     alive: NDArray[np.bool_] = object_ & ~empty
     return alive
@@ -207,8 +207,8 @@ def _gaps(log: Log, text: str, line: int, buffer: Use) -> Iterator[Use]:
         begin, end, low, high = (int(each or 0) for each in match.groups()) if match else (0,) * 4
         if match is None or begin >= end or high > buffer.high or (match[4] and low >= high):
             reason = (
-                f"{word!r} is no gap: write BEGIN-END or BEGIN-END@LOW:HIGH, with BEGIN less than "
-                "END, LOW less than HIGH, and HIGH at most the size"
+                f"{word!r} is not a gap; write BEGIN-END or BEGIN-END@LOW:HIGH, with BEGIN less "
+                "than END, LOW less than HIGH, and HIGH at most the size"
             )
             log.complain("gaps that are not valid", reason, line)
         elif begin < buffer.end and end > buffer.begin:

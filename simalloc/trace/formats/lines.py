@@ -62,7 +62,7 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
     if text:
         log.complain(
             "last lines that are cut off",
-            f"the last line {_shown(text)} does not end: the log was cut off, or lacks a newline",
+            f"the last line {_shown(text)} has no newline at its end; the log may be cut off",
             line,
         )
 

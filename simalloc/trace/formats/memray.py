@@ -165,8 +165,7 @@ def _last_line(complaint: BinaryIO) -> str:
 def _error(log: Log, code: int, text: str) -> TraceError:
     if code == _AGGREGATED:
         return log.wrong(
-            "holds memray's totals by place and not the allocations: record again without "
-            "--aggregate"
+            "contains memray's totals instead of the allocations; record again without --aggregate"
         )
     return log.wrong(f"memray cannot read it: {text if code > 0 else 'it is damaged'}")
 

@@ -96,7 +96,7 @@ if __name__ == "__main__":
     except BrokenPipeError:
         sys.exit(1)
     except MemoryError:
-        sys.stderr.write("it takes memory out of proportion")
+        sys.stderr.write("it needs too much memory for its size")
         sys.exit(UNREADABLE)
     except Exception as error:  # noqa: BLE001 - after any error the file cannot be read
         sys.stderr.write(str(error))

@@ -44,7 +44,7 @@ class _Pairs:
         for halves, other in ((alone, "<"), (left, ">")):
             if halves.any():
                 line = rows.first_line + int(np.argmax(halves))
-                text = f"half of a realloc is missing: there is no line with {other} before here"
+                text = f"half of a realloc is missing: no line with {other} precedes this line"
                 log.complain("halves of a realloc", text, line, int(np.count_nonzero(halves)))
         op[alone] = NO_EVENT
         log.leave_out(

@@ -170,8 +170,8 @@ class _Reader:
                 return
         if text.strip():
             reason = (
-                f"no pattern matches {text[:60]!r}. If such lines are not events, --ignore takes a "
-                "pattern for them"
+                f"no pattern matches {text[:60]!r}. If such lines are not events, give a "
+                "pattern for them to --ignore"
             )
             self._log.complain("lines that no pattern matches", reason, number)
 

@@ -173,7 +173,7 @@ def _device(log: Log, traces: list[list[Any]]) -> int:
     if len(used) > 1:
         log.complain(
             "events of other devices",
-            f"has events of the devices {listed}; a trace is of one, which --device chooses",
+            f"has events of the devices {listed}; choose one of them with --device",
             count=sum(len(traces[device]) for device in used[1:]),
         )
     return used[0]

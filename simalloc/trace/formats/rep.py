@@ -62,7 +62,7 @@ class RepFormat(LineFormat):
         at = _PLACE_OF_OPERATIONS.get(len(numbers))
         if numbers and at is None:
             has = counted(len(numbers), "number")
-            reason = f"the header has {has}; a .rep file has four, three, two or none"
+            reason = f"the header has {has}; it takes four, three, two or none"
             raise log.wrong(reason, lines[-1])
         said = None if at is None else (numbers[at], lines[at])
         return Reading(self.columns, self._counted(log, line, said))
@@ -77,7 +77,7 @@ class RepFormat(LineFormat):
         if said is not None and operations.count < said:
             log.complain(
                 "headers that are wrong",
-                f"the header says {said} operations, and there are {operations.count}",
+                f"the header states {said} operations, but the file has {operations.count}",
                 where,
             )
 

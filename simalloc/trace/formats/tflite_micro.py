@@ -49,7 +49,7 @@ def _rows(log: Log) -> Iterator[Row]:
             continue
         found = _LINE.search(line)
         if found is None:
-            text = "the line is not as TensorFlow Lite Micro prints a planner's buffer"
+            text = "the line does not have the form in which TensorFlow Lite Micro prints a buffer"
             log.complain("lines that are not of the format", text, number)
             continue
         buffer, size, first, last = map(int, found.groups())

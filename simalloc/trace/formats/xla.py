@@ -84,7 +84,7 @@ def _read(log: Log) -> tuple[dict[bytes, _Value], dict[bytes, tuple[int, int]]]:
             name = found[1] if found[1].endswith(b"}") else found[1] + b"{}"
             values[name] = _Value(number, (allocation, int(found[3])), int(found[2]))
         elif line.lstrip().startswith(b"value: <") and b"(size=" in line:
-            text = "the line is not as XLA writes a value: value: <0 NAME> (size=S,offset=O)"
+            text = "the line does not have XLA's form of a value, value: <0 NAME> (size=S,offset=O)"
             log.complain("lines that are not of the format", text, number)
     return values, {}
 

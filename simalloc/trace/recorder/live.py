@@ -49,8 +49,10 @@ def check_ended(directory: Path, recordings: Sequence[RawRecording]) -> None:
 
 def _alive(what: str, directory: Path) -> TraceError:
     return TraceError(
-        f"{what}; `simalloc record --snapshot {directory} -o TRACE` writes what there is so far, "
-        f"and `simalloc record --stop {directory}` ends the recording",
+        (
+            f"{what}; `simalloc record --snapshot {directory} -o TRACE` writes the trace so "
+            f"far, and `simalloc record --stop {directory}` ends the recording"
+        ),
         path=directory,
     )
 

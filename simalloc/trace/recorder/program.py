@@ -197,8 +197,8 @@ def _of_static(path: Path) -> str:
     own = built_in(path)
     if own == GO:
         return (
-            f"{path}: it is a Go program, which has its allocator built in and makes no calls of "
-            "malloc to record; Go's own profiles say what it allocates (runtime/pprof)"
+            f"{path}: it is a Go program, which has a built-in allocator and does not call "
+            "malloc; use Go's own memory profiles (runtime/pprof)"
         )
     what = f", with {own} built in" if own not in {None, ANY_MALLOC} else ""
     return (

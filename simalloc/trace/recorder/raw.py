@@ -224,7 +224,7 @@ class RawRecording:
 def reason_of(number: int) -> str:
     """Return the reason of an early end for an errno or `LOST_BY_SECCOMP` (preload/format.h)."""
     if number == _LOST_BY_SECCOMP:
-        return "from there on it allows itself only some system calls (seccomp)"
+        return "from there on it restricts its own system calls (seccomp)"
     return os.strerror(number)
 
 

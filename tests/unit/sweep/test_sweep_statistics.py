@@ -215,7 +215,7 @@ def test_seeds_of_one_program_are_no_programs():
     assert ranking.programs == 1
     assert ranking.alike(0) == [1]
     assert ranking.table().rows[0][3:5] == (None, None)
-    assert any("One program says nothing about other programs" in x for x in ranking.table().notes)
+    assert any("one program says nothing about others" in x for x in ranking.table().notes)
 
 
 def test_every_program_has_the_same_weight_however_many_seeds_it_has():

@@ -103,9 +103,7 @@ def test_a_full_disk_loses_nothing_that_was_written(results, outcomes):
             for outcome in outcomes
             for key in [outcome.key._replace(scale=100 + number)]
         ]
-        with pytest.raises(
-            ResultsError, match="the disk is full; what was finished before is safe"
-        ):
+        with pytest.raises(ResultsError, match="the disk is full; the finished runs are stored"):
             store.add(more)
         assert len(store.rows()) == 1
     assert len(rows_of(results)) == 1

@@ -243,7 +243,7 @@ def test_an_error_leaves_what_was_there(path):
         (lambda m: m.update({"age.0.npy": npy(np.array([[2]], np.uint8))}), "do not agree"),
         (lambda m: m.update({"age.0.npy": npy(np.array([[2, 1], [0, 0]], np.uint8))}), "wider"),
         (lambda m: m.update({"age.0.npy": npy(np.zeros((0, 2), np.uint8))}), "0 planes"),
-        (lambda m: m.update({"size.0.npy": npy(np.full((8, 4), 255, np.uint8))}), "asks for"),
+        (lambda m: m.update({"size.0.npy": npy(np.full((8, 4), 255, np.uint8))}), "requests"),
         (
             lambda m: m.update({"size.0.npy": npy(np.full((1, 4), 9, np.uint8))}),
             "totals in its header",

@@ -66,7 +66,7 @@ def test_what_is_wrong(load):
 @pytest.mark.parametrize("alignment", [1 << 62, (1 << 64) - 4096, (1 << 47) + 1])
 def test_alignments_that_no_memory_has(load, alignment):
     records = (MARK, (1, 1, 0, 0x10, 24), (1, 5, 0, 0x40, 24, alignment))
-    with pytest.raises(TraceError, match="record 3 asks for an alignment of"):
+    with pytest.raises(TraceError, match="record 3 requests an alignment of"):
         load(*records)
     trace = load(*records, lenient=True)
     assert trace.size.tolist() == [24]

@@ -90,7 +90,7 @@ def test_fields_that_a_pattern_lacks_have_their_default():
 
 def test_a_last_line_without_an_end_is_an_error():
     grammar = Grammar({"f {key}": Op.FREE})
-    with pytest.raises(TraceError, match="'f 2' does not end") as caught:
+    with pytest.raises(TraceError, match="'f 2' has no newline") as caught:
         scanned(grammar, b"f 1\nf 2")
     assert caught.value.line == 2
     assert scanned(grammar, b"f 1\nf 2", lenient=True) == [(Op.FREE, 1)]

@@ -129,7 +129,7 @@ def test_tflite_micro_mistakes(load):
     backwards = BUFFER.format(3, 0, 60, 5, 2)
     with pytest.raises(TraceError, match="before it is created"):
         load(PLAN + backwards)
-    with pytest.raises(TraceError, match="not as TensorFlow"):
+    with pytest.raises(TraceError, match="does not have the form in which TensorFlow"):
         load(PLAN + "Planner buffer ID: 3, calc\n")
     assert len(load(PLAN + backwards, lenient=True)) == 6
 

@@ -126,11 +126,11 @@ def test_the_uses_of_buffers_with_gaps(log):
 @pytest.mark.parametrize(
     ("gaps", "reason"),
     [
-        (b"2", "'2' is no gap: write BEGIN-END"),
-        (b"3-2", "'3-2' is no gap"),
-        (b"2-3@3:3", "is no gap"),
-        (b"2-3@0:5", "is no gap"),
-        (b"2-3@1", "is no gap"),
+        (b"2", "'2' is not a gap; write BEGIN-END"),
+        (b"3-2", "'3-2' is not a gap"),
+        (b"2-3@3:3", "is not a gap"),
+        (b"2-3@0:5", "is not a gap"),
+        (b"2-3@1", "is not a gap"),
         (b"2-4 3-5", "gaps of the buffer overlap"),
         (b"0-3 3-9@1:2", "no time at which the whole buffer is in use"),
     ],

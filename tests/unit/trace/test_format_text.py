@@ -129,9 +129,9 @@ MISTAKES = [
     ("m 0 8\nf 0\nf 0\n", 3, "frees object 0, which is not live"),
     ("m 0 8\nr 1 8\n", 2, "reallocates object 1"),
     ("m 0 8\nm 0 8\n", 2, "allocates object 0, which is still live"),
-    ("m 0 8\nm 1 140737488355329\n", 2, "asks for 140737488355329 bytes"),
+    ("m 0 8\nm 1 140737488355329\n", 2, "requests 140737488355329 bytes"),
     ("m 0 8\nt 4294967296\n", 2, "thread is not from 0 to 4294967295"),
-    ("m 0 8\nm 1 10", 2, "does not end"),
+    ("m 0 8\nm 1 10", 2, "has no newline at its end"),
 ]
 
 

@@ -52,7 +52,7 @@ def test_a_request_that_no_memory_could_hold_is_left_out_if_it_failed(load, line
     failed = load(f"{small}\n{line.format(size=size, key='0x0')}\n")
     assert len(failed) == 1
     assert failed.provenance["left_out"] == {"allocations that failed": 1}
-    with pytest.raises(TraceError, match=r"asks for \d+ bytes; a size lies between"):
+    with pytest.raises(TraceError, match=r"requests \d+ bytes; sizes are from"):
         load(f"{small}\n{line.format(size=size, key='0x20')}\n")
 
 
@@ -256,13 +256,13 @@ def test_what_the_lines_become(load, name, text, expected, columns):
 
 MISTAKES = [
     ("Allocate 0x10 8\nFree 0x20\n", 2, "frees object 0x20"),
-    ("20000\n2\n3\n1\na 0 512\nf 0\n", 3, "says 3 operations, and there are 2"),
+    ("20000\n2\n3\n1\na 0 512\nf 0\n", 3, "states 3 operations, but the file has 2"),
     ("= Start\n@ a[0x1] > 0x20 0x8\n", 2, "half of a realloc"),
     ("= Start\n@ a[0x1] + 0x20 0x8\n@ a[0x1] < 0x20\n@ a[0x1] - 0x20\n", 4, "half of a realloc"),
     ("= Start\n@ a[0x1] + 0x20 0x8\n@ a[0x1] - 0x20 0x8\n", 3, "column 17"),
     ("--7-- malloc(8) = 0x10\n--7-- malloc(9)hello = 0x20\n", 2, "column 16"),
     ("--7-- malloc(8) = 0x10\nhello\n", 2, "does not begin like"),
-    ("--7-- malloc(8) = 0x10\n--8-- malloc(8) = 0x10\n", 2, "of process 7 up to here"),
+    ("--7-- malloc(8) = 0x10\n--8-- malloc(8) = 0x10\n", 2, "the lines before are of process 7"),
     ("--7-- memalign(al 281474976710656, size 5) = 0x10\n", 1, "alignment is not from 0"),
     ("malloc(8) = 0x10\nmalloc(8, hello\n", 2, "column 9"),
     ("v 1 3\n+ 8 1 10\nc ffffffffffffffff\n", 3, "the time is out of range"),
@@ -270,7 +270,7 @@ MISTAKES = [
     ("1 1 malloc(8)=0x10\n1 1 malloc(8)\n", 2, "ends too early"),
     ("1 4294967296 malloc(8)=0x10\n", 1, "thread is not from 0"),
     ("12: malloc 0x10 100\n12: malloc 0x20 100 7 8\n", 2, "column 21"),
-    ("12: malloc 0x10 8\n12: calloc 0x20 9223372036854775807 3\n", 2, "asks for"),
+    ("12: malloc 0x10 8\n12: calloc 0x20 9223372036854775807 3\n", 2, "requests"),
 ]
 
 

@@ -32,8 +32,8 @@ def test_objects_are_numbered_in_allocation_order_and_slots_used_again():
         ([(M, 1, 8), (F, 1, 0), (F, 1, 0)], 2, "not live"),
         ([(R, 4, 8)], 0, "reallocates object 4"),
         ([(M, 1, 8), (M, 1, 8)], 1, "still live"),
-        ([(M, 1, -1)], 0, "asks for -1 bytes"),
-        ([(M, 1, MAX_SIZE + 1)], 0, f"asks for {MAX_SIZE + 1} bytes"),
+        ([(M, 1, -1)], 0, "requests -1 bytes"),
+        ([(M, 1, MAX_SIZE + 1)], 0, f"requests {MAX_SIZE + 1} bytes"),
         ([(7, 1, 8)], 0, "op 7"),
         ([(3, 1, 0)], 0, "uses object 1, which is not live"),
     ],
@@ -47,7 +47,7 @@ def test_what_cannot_be_is_refused_with_the_event(events, event, words):
 
 def test_more_than_63_bits_of_bytes_are_refused():
     events = 1 << 16
-    with pytest.raises(TraceError, match="allocated in all") as caught:
+    with pytest.raises(TraceError, match="allocated in total") as caught:
         Trace.from_events(np.zeros(events, np.uint8), np.arange(events), np.full(events, MAX_SIZE))
     assert caught.value.event == events - 1
 

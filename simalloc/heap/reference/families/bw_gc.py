@@ -151,7 +151,7 @@ class BwGcHeap(PagedHeap):
             for address in lists.free:
                 page = self._pages[self._page_of(address)]
                 assert page.size == size
-                assert address in page.dead, "what is free is not live"
+                assert address in page.dead, "a free block is dead"
 
     def _begin(self) -> None:
         """Take the initial tables and the first pages."""

@@ -102,8 +102,10 @@ class CartesianHeap(Heap):
         """Assert every invariant of the heap."""
         super().check()
         for node in self._walk():
-            assert node.size == self.block_size(node.address), "a node knows its block"
-            assert node.size >= max(_weight(node.left), _weight(node.right)), "the larger is higher"
+            assert node.size == self.block_size(node.address), "a node has the size of its block"
+            assert node.size >= max(_weight(node.left), _weight(node.right)), (
+                "a node is at least as large as its children"
+            )
         self._check_merged()
 
     def _more(self, size: int) -> None:
@@ -192,7 +194,7 @@ def _merged(left: _Node | None, right: _Node | None, last: _Node | None = None) 
     while max(_weight(left), _weight(right)) > _weight(last):
         take_left = _weight(left) >= _weight(right)
         node = left if take_left else right
-        assert node is not None, "the heavier one is a node"
+        assert node is not None, "the larger subtree is not empty"
         _attach(hook, node, is_left=is_left)
         if take_left:
             left = node.right

@@ -92,7 +92,7 @@ class GnuHeap(PagedHeap):
     def check(self) -> None:
         """Assert every invariant of the heap."""
         super().check()
-        assert self._index is None or self._index in self._runs, "the index stands on a free run"
+        assert self._index is None or self._index in self._runs, "the index is at a free run"
         assert self._limit <= self.brk
 
     def _allocate(self, size: int) -> int:

@@ -85,7 +85,7 @@ class SequentialFitHeap(CoalescingHeap):
         if self._order is Order.ADDRESS:
             assert self._list == sorted(self._list), "the list is in the order of addresses"
         if self._list:
-            assert self._rover in self._list, "the rover stands on a free block"
+            assert self._rover in self._list, "the rover is at a free block"
         else:
             assert self._rover is None
 

@@ -59,7 +59,7 @@ class Front:
         self.heap.check()
         waiting = [address for blocks in self._waiting.values() for address in blocks]
         cached = [address for address, _ in self.heap.blocks.in_state(State.CACHED)]
-        assert sorted([*waiting, *self.heap.cached()]) == cached, "who caches a block knows it"
+        assert sorted([*waiting, *self.heap.cached()]) == cached, "every cached block is in a cache"
         assert len(self._counted) <= self._cache
         for size, blocks in self._waiting.items():
             assert all(self.heap.block_size(address) == size for address in blocks)

@@ -41,7 +41,9 @@ class PagedHeap(Heap):
         super().check()
         assert list(self._runs) == [address for address, _ in self.blocks.in_state(State.FREE)]
         for run in self._runs:
-            assert self.block_size(run) % self._page == run % self._page == 0, "a run is of pages"
+            assert self.block_size(run) % self._page == run % self._page == 0, (
+                "a run consists of whole pages"
+            )
         self._check_merged()
 
     def _take_run(self, run: int, size: int) -> None:

@@ -105,7 +105,7 @@ class PairingHeap(Generic[Node]):
 
     def _merge_pair(self) -> bool:
         """Merge the first two nodes of the chain; return whether more nodes follow."""
-        assert self._root is not None, "the chain hangs on the root"
+        assert self._root is not None, "the chain begins at the root"
         first = self._root.sibling
         second = None if first is None else first.sibling
         if second is None:

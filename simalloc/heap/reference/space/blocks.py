@@ -220,15 +220,15 @@ class Blocks:
                 at += self.size[at]
                 tiled += 1
             assert at == end, "the last block ends with its segment"
-        assert len(self.size) == tiled, "no block lies outside of the tiling"
+        assert len(self.size) == tiled, "every block is in a segment"
         ends = {address + size: address for address, size in self.size.items()}
-        assert self._ending_at == ends, "the block that ends here is known"
-        assert self.state.keys() == self.size.keys(), "each has a state"
+        assert self._ending_at == ends, "the index of block ends is complete"
+        assert self.state.keys() == self.size.keys(), "each block has a state"
         count, total = dict.fromkeys(State, 0), dict.fromkeys(State, 0)
         for address, state in self.state.items():
             count[state] += 1
             total[state] += self.size[address]
-        assert (self.count, self.total) == (count, total), "what is counted is there"
+        assert (self.count, self.total) == (count, total), "the counts match the states"
 
     def _discard_begun(self, address: int, size: int) -> None:
         """Return every page that begins in these bytes to the system."""

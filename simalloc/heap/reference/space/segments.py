@@ -33,7 +33,7 @@ class Segments:
 
     def lower_break(self, size: int) -> None:
         """Lower the break."""
-        assert 0 < size <= self.brk, "the break is lowered to 0 at the lowest"
+        assert 0 < size <= self.brk, "the break is never below 0"
         self.brk -= size
 
     def map(self, size: int, alignment: int = 1) -> int:

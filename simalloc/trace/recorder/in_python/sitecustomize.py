@@ -36,5 +36,5 @@ def _go_on() -> None:
 try:
     _ask()
 except (ImportError, OSError):  # built without ctypes, or not recorded
-    sys.stderr.write("simalloc: this Python does not report of its functions\n")
+    sys.stderr.write("simalloc: this Python cannot report its functions\n")
 _go_on()

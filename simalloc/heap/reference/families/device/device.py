@@ -119,7 +119,7 @@ class DeviceHeap(Heap):
         free = sum(size for _, size in self.free_blocks())
         assert statistics.active.now + free == statistics.reserved.now == self.blocks.mapped
         assert statistics.reserved.now <= self.taken <= self.capacity
-        assert self.of.keys() == self.blocks.size.keys(), "all is known of every block"
+        assert self.of.keys() == self.blocks.size.keys(), "every block has an entry"
 
     def has_room(self, size: int) -> bool:
         """Return whether the device has `size` more bytes."""

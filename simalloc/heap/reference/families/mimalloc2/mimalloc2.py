@@ -251,7 +251,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
     def _free_page(self, page: Page) -> None:
         """Free a page as a span; free or abandon its segment if no owned page is left there."""
         segment, theap = page.segment, page.owner
-        assert theap is not None, "somebody owns the page"
+        assert theap is not None, "the page has an owner"
         theap.queue_of(page).pages.remove(page)
         self._clear_page(page)
         if segment.used == 0:
@@ -313,7 +313,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         if is_own:
             self._free_own(page, block)
         elif page.delayed is Delayed.USE:
-            assert page.owner is not None, "a page without an owner delays nothing"
+            assert page.owner is not None, "a page without an owner delays no frees"
             page.owner.delayed.append(block)
             page.delayed = Delayed.NO
         else:

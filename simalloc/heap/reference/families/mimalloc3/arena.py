@@ -142,7 +142,7 @@ class Arenas:
 
     def mark(self, page: Page) -> None:
         """Enter an abandoned page in the map that threads search."""
-        assert isinstance(page.mapping, Arena), "only pages in arenas are looked for"
+        assert isinstance(page.mapping, Arena), "only pages in arenas are searched for"
         marked = page.mapping.abandoned.setdefault(page.block_size, {})
         marked[page.mapping.index(page.start)] = page
         page.is_marked = True

@@ -274,7 +274,7 @@ class MuslHeap(WritingHeap):
             self.blocks.mark(start, State.TABLE)
             self.touch(start, self._head)
         for _ in range(group.count):
-            assert at is not None, "the slots have room"
+            assert at is not None, "the group's memory holds all slots"
             slot, at = at, None
             if self.block_size(slot) > group.stride:
                 at = self.blocks.cut(slot, group.stride)

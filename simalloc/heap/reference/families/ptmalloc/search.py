@@ -213,7 +213,7 @@ class PtmallocSearch(PtmallocMemory):
 
     def _put(self, address: int) -> None:
         """Put a block into the thread's cache, which must have space for it."""
-        assert self._cache is not None, "there is a cache"
+        assert self._cache is not None, "the thread has a cache"
         self.blocks.mark(address, State.CACHED)
         self.touch(address + 2 * self._word, 2 * self._word)
         self._cache.put(address, self._cached_size(address))

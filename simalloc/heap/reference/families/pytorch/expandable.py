@@ -30,7 +30,7 @@ def grow(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
         block = _map(heap, block, min(heap.block_size(block), size))
     while block is not None and heap.block_size(block) < size:
         behind = heap.blocks.after(block)
-        assert behind is not None, "the start was chosen so that there is room"
+        assert behind is not None, "the chosen start has enough space behind it"
         missing = size - heap.block_size(block)
         block = _map(heap, behind, min(missing, heap.block_size(behind)))
     if block is not None:

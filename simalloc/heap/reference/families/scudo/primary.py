@@ -78,7 +78,7 @@ class Memory:
         missing = self.made + self._min - self.mapped
         if missing > 0 and not self._grow(round_up(missing, GROWTH)):
             return range(0)
-        assert self.tail is not None, "there is room for some blocks"
+        assert self.tail is not None, "the region has space for at least one block"
         start, room = self.tail, self.mapped - self.made
         size = min(self._max, room // self.block * self.block)
         self.tail = self.heap.blocks.cut(start, size) if size < room else None

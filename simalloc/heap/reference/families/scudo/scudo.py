@@ -290,7 +290,7 @@ class ScudoHeap(Heap):
         batches = local.waiting.batches
         if not batches or batches[-1].is_full:
             home = local.cache.allocate(self._batch_class)
-            assert home is not None, "there is memory for what notes the blocks"
+            assert home is not None, "memory for the batch is available"
             self.blocks.mark(home, State.TABLE)
             batches.append(Batch(home))
         batches[-1].add(chunk)
