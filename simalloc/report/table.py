@@ -258,7 +258,7 @@ _WRITERS: Final = {
 
 
 def frame(table: Table) -> pd.DataFrame:
-    """Return a table as a data frame; raises `SimallocError` if pandas is not installed."""
+    """Return a table as a data frame. Raises `SimallocError` if pandas is not installed."""
     return pandas().DataFrame([list(row) for row in table.rows], columns=list(table.columns))
 
 

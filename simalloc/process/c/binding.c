@@ -347,12 +347,12 @@ static PyMethodDef stop_methods[] = {
     {"settle", stop_settle, METH_VARARGS,
      "settle(locks, code) -> rounds\n--\n\n"
      "Let threads that execute `code`, pairs of start and end, run until no lock is held. Return "
-     "-1 if a lock is still held at the end."},
+     "the number of rounds, or -1 if a lock is still held after many rounds."},
     {"leave", stop_leave, METH_VARARGS,
      "leave(code, data) -> (amid, caller)\n--\n\n"
      "Let threads run until none is inside `code`, and choose a thread for calls. Return the "
-     "number of threads still inside, and the number of the chosen thread, or 0 if none is "
-     "suitable."},
+     "number of threads still inside, or -1 if the threads could not be stopped again, and the "
+     "number of the chosen thread, or 0 if none is suitable."},
     {"call", stop_call, METH_VARARGS,
      "call(entry, function, stack, *arguments) -> result\n--\n\n"
      "Call a function of the process, with up to six arguments, in the thread that leave() has "

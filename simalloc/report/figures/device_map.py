@@ -25,7 +25,7 @@ _WORTH_A_LINE: Final = 1 / 200
 
 
 def draw_device_maps(maps: Sequence[DeviceMap], *, theme: Theme = "light") -> Picture:
-    """Return the maps below each other, on the same axes and with the same colours."""
+    """Return a figure of the maps below each other, with the same axes and the same colours."""
     with styled(theme) as palette:
         figure = new_figure(0.4 + 2.6 * len(maps))
         panels = figure.subplots(len(maps), 1, sharex=True, sharey=True, squeeze=False)[:, 0]

@@ -53,7 +53,7 @@ def draw_heap_maps(
     theme: Theme = "light",
     soon: bool = False,
 ) -> Picture:
-    """Return the maps side by side, on the same axes and with the same colours.
+    """Return a figure of the maps side by side, on the same axes and with the same colours.
 
     `pins`, one for each map, numbers the objects of their `alone` on the map. `soon` uses margins
     that usually fit. This halves the time, because no texts are measured.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
-    """Return bars for each run: the bytes of pages with at least one live byte, at their peak.
+    """Return a figure of the peak bytes of pages with at least one live byte, by run.
 
     A stroke marks the mean and a dot the end; the dashed line is the peak of live bytes. Raises
     `SimallocError` if `runs` is empty, or a run has no record of its pages (`occupied`).

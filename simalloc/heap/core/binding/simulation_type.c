@@ -508,8 +508,7 @@ static PyMethodDef simulation_methods[] = {
      "table, -5 a hole."},
     {"free_sizes", simulation_free_sizes, METH_NOARGS,
      "Return the number of free blocks and their scaled bytes by size, as bytes of int64[2][128]. "
-     "Entry i counts the blocks whose size in program bytes has 2**(i - 64) as its largest power "
-     "of two."},
+     "Entry i counts the blocks of at least 2**(i - 64) and less than 2**(i - 63) program bytes."},
     {"keep_touched", simulation_keep_touched, METH_NOARGS,
      "Track the pages that have been resident since they were mapped. Call this before the first "
      "event."},
