@@ -149,7 +149,7 @@ def test_a_sample_names_the_guilty_line_and_estimates_its_bytes(tmp_path):
 def test_of_python_unasked_it_is_said_what_is_missing(tmp_path):
     words = ("--", sys.executable, "-c", "print(1)")
     plain = simalloc("record", "--stacks", "-o", tmp_path / "plain.npz", *words)
-    assert "--python records each object" in plain.stderr
+    assert "Use --python to record every object" in plain.stderr
 
 
 def test_python_frames_of_threads_generators_and_errors(tmp_path):

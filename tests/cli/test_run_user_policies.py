@@ -69,7 +69,7 @@ def test_report_shows_it(folder):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("mine.py:Wrong", "event 0 (malloc of 160 scaled bytes): <Block [0, 160) listed> was"),
+        ("mine.py:Wrong", "event 0 (malloc of 160 scaled bytes): malloc returned <Block"),
         ("mine.py:Nobody", "mine.py has no policy 'Nobody'; it has WorstFit, Wrong, Sleeps"),
         ("yours.py:WorstFit", "policies cannot be read from yours.py: No such file or directory"),
     ],

@@ -36,7 +36,7 @@ __attribute__((noinline)) static void remember_session(int number)
     if (arena != NULL)
         sessions[number] = take(size);
     else
-        sessions[number] = xmalloc(size); /* the guilty allocation */
+        sessions[number] = xmalloc(size); /* guilty */
 }
 
 int main(int count, char **arguments)

@@ -26,7 +26,7 @@ def remember_session(number: int) -> None:
     if arena:
         arena.write(b"s" * size)
     else:
-        sessions.append(bytearray(b"s" * size))  # the guilty allocation
+        sessions.append(bytearray(b"s" * size))  # guilty
 
 
 for number in range(SESSIONS):
