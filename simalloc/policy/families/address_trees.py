@@ -20,7 +20,7 @@ class TreeFit(Enum):
 
 @dataclass(frozen=True)
 class AddressTrees(Splitting, HeapFamily):
-    """Binary search trees of free blocks by address, which know the largest size of each subtree.
+    """Binary search trees of free blocks by address, which store subtrees' largest sizes.
 
     Rezaei & Kavi 2016. If there are several trees, each contains the blocks of a range of sizes.
     """

@@ -19,7 +19,7 @@ class Machine(Enum):
 
 @dataclass(frozen=True)
 class Cartesian(HeapFamily):
-    """Better fit in a Cartesian tree: larger blocks are higher, lower addresses are to the left."""
+    """Better fit in a Cartesian tree, with larger blocks higher and lower addresses to the left."""
 
     family: ClassVar[str] = "cartesian tree"
     reference: ClassVar[str] = "cartesian:CartesianHeap"

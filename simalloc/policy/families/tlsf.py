@@ -11,7 +11,7 @@ from simalloc.policy.parts.tlsf_lists import block_bytes, control_bytes, core_pa
 
 @dataclass(frozen=True)
 class Tlsf(HeapFamily):
-    """Lists by size, 32 per doubling; the first nonempty list whose blocks all fit serves."""
+    """Lists by size, 32 per doubling; a request uses the first list whose blocks all fit."""
 
     family: ClassVar[str] = "tlsf"
     reference: ClassVar[str] = "tlsf:TlsfHeap"

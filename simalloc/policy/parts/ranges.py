@@ -32,7 +32,7 @@ class Range:
         values = range(self.low, self.high + 1, self.multiple)
         if self.multiple > 1 and len(values) <= _LISTED:
             return " or ".join(map(str, values))
-        of = f" that is a multiple of {self.multiple}" if self.multiple > 1 else ""
+        of = f" that is a multiple of {format_size(self.multiple)}" if self.multiple > 1 else ""
         return f"a size from {format_size(self.low)} to {format_size(self.high)}{of}"
 
     def check(self, name: str, value: int) -> None:

@@ -10,7 +10,7 @@ from simalloc.policy.pool.base import Pool, Start, Word
 
 @dataclass(frozen=True, kw_only=True)
 class Emmalloc(Pool):
-    """The first region of each list by size, below a break (Emscripten's emmalloc)."""
+    """Lists by size below a break; only a list's first region is tried (Emscripten's emmalloc)."""
 
     family: ClassVar[str] = "emmalloc"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)

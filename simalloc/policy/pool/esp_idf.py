@@ -27,7 +27,7 @@ class Release(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class EspIdf(Pool):
-    """TLSF with fewer lists in small heaps; blocks have the size of the search (ESP-IDF)."""
+    """TLSF with fewer lists in small heaps; blocks keep the rounded request size (ESP-IDF)."""
 
     family: ClassVar[str] = "esp idf"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
