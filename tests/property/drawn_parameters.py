@@ -214,14 +214,14 @@ PARAMETERS = {
         "heap_start": st.sampled_from([0, 0x55555555A000]),
     },
 }
-"""Values to draw for parameters of a family; for other parameters, values of their types."""
+"""Values to draw for a family's parameters; other parameters get any value of their type."""
 
 NOT_DRAWN = {
     Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
     Mimalloc: {"arena_purge_mult"},
     Tlsf: {"capacity", "pool2"},
 }
-"""Parameters that only recordings of the real ones are compared with (tests/truth)."""
+"""Parameters that are compared only with recordings of the real allocators (tests/truth)."""
 
 OLDER = {
     Mimalloc: {
@@ -238,14 +238,14 @@ OLDER = {
         "eager_commit_delay": st.sampled_from([0, 2]),
     }
 }
-"""Values to draw instead if an older release has options of its own."""
+"""Values to draw instead if an older release has its own options."""
 
 
 _NUMBERS = [0, 1, 7, 16, 17, 24, 48, 64, 100, 256, 384, 1000, 3000, 4096, 6144, 8192, 65536]
 
 
 MALLOCS = (Jemalloc, Mimalloc, Musl, Ptmalloc, Pymalloc, Scudo, Tcmalloc)
-"""Families whose parameters are drawn over all that they take."""
+"""Families whose parameters are drawn over their whole ranges."""
 
 HELD = {}
 """Parameters of these families for which only the listed values are drawn."""
@@ -254,8 +254,8 @@ HELD = {}
 def drawn_parameters(family):
     """Return the values to draw for each parameter of a family, except parameters of all heaps.
 
-    A choice in which rows of the catalogue differ is not drawn unless `PARAMETERS` has it, because
-    a test of a row uses the row's own choice.
+    An option in which rows of the catalogue differ is drawn only if it is in `PARAMETERS`, because
+    the test of a row uses the row's own value.
     """
     given = PARAMETERS.get(family, {})
     left_out = {
@@ -273,7 +273,7 @@ def drawn_parameters(family):
 
 
 def whole_range(numbers):
-    """Return the numbers that a range has: both ends, what lies beside them, all sizes between."""
+    """Return numbers of a range: both ends and their neighbours, and numbers of all magnitudes."""
     low, high, multiple = numbers.low, numbers.high, numbers.multiple
     ends = {low, low + multiple, high - multiple, high}
     sizes = st.integers(0, (high - low).bit_length()).flatmap(
@@ -288,7 +288,7 @@ def whole_range(numbers):
 
 
 def _or_any(family, name, values):
-    """Return the values that are given for a parameter, and, of a range, any other."""
+    """Return the listed values of a parameter, and any other value if the parameter has a range."""
     numbers = parameter_ranges(family).get(name)
     if numbers is None or name in HELD.get(family, ()):
         return values

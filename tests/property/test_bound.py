@@ -1,4 +1,4 @@
-"""The placement in C against its definition in plain Python, and against the bounds."""
+"""The placement in C compared with its definition in plain Python and with the bounds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Both engines give every device allocator the same answer, to the last figure."""
+"""Both engines return identical results for every device allocator."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ POLICIES = [
 
 @st.composite
 def device_traces(draw):
-    """A trace that frees, resizes, shares and empties, on a few streams and pools."""
+    """Draw a trace with frees, resizes, shared blocks, emptied caches, some streams and pools."""
     count = draw(st.integers(1, 70))
     streams = draw(st.integers(1, 3))
     rows, live = [], []

@@ -1,4 +1,4 @@
-"""Allocators of fixed pools on programs that are drawn: what holds of every one of them."""
+"""Properties of every allocator of fixed pools, on drawn programs."""
 
 from itertools import pairwise
 
@@ -41,18 +41,18 @@ SETTINGS = {
         "through=k_malloc,SYS_HEAP_RUNTIME_STATS=y",
     ],
 }
-"""Settings besides `word` that have an effect."""
+"""Settings besides `word` that change a placement."""
 
 WORDS = {"esp-idf": [4], "rtx5": [4], "avr-libc": [2, 4]}
-"""The bytes of a word, where they are not 4 or 8."""
+"""Word sizes in bytes, if not 4 or 8."""
 
 CAPACITIES = {"tlsf": (7000, 20000), "wee-alloc": (8000, 400000)}
-"""The bytes that a pool may have, where they are not 2,000 to 9,000."""
+"""Range of the pool's size in bytes, if not 2,000 to 9,000."""
 
 NAMES = [*GROUPS["pool"], "tlsf"]
 
 WITHOUT_LARGEST = {"emmalloc", "wee-alloc"}
-"""Allocators that may refuse a request and serve a larger one."""
+"""Allocators that may refuse a request although they can serve a larger one."""
 
 _size = st.one_of(
     st.integers(0, 200), st.sampled_from([0, 1, 255, 256, 1000, 2000, 1 << 31, (1 << 32) - 64])
@@ -61,7 +61,7 @@ _size = st.one_of(
 
 @st.composite
 def policies(draw, name):
-    """Draw an allocator with some settings in a pool that is small."""
+    """Draw an allocator with some settings in a small pool."""
     given = draw(st.sampled_from(["", *SETTINGS.get(name, [])]))
     word = draw(st.sampled_from(WORDS.get(name, [4, 4, 8])))
     capacity = draw(st.integers(*CAPACITIES.get(name, (2000, 9000)))) // 8 * 8
@@ -73,7 +73,7 @@ def policies(draw, name):
 
 @st.composite
 def programs(draw):
-    """Draw a program: some of its requests are aligned, and some are reallocs."""
+    """Draw a program in which some requests are aligned and some are reallocs."""
     events, alignments, live, numbers = [], [], [], 0
     for _ in range(draw(st.integers(1, 60))):
         op = draw(st.sampled_from([Op.MALLOC] * 4 + [Op.FREE] * 3 + [Op.REALLOC] * 2))
@@ -93,7 +93,7 @@ def programs(draw):
 
 
 def placed(trace, policy):
-    """Return the object's location after each event, or its refusal, and the last figures."""
+    """Return the object's location after each event or its refusal, and the final figures."""
     watched = Watched(Setting.of(trace, policy, realloc=Realloc.IN_PLACE), checked=True)
     (sight,) = watched.sights()
     offsets = [
@@ -157,7 +157,7 @@ def test_no_block_is_smaller_than_its_description_says(name, data):
     address, size, slot = (np.zeros(count, np.int64) for _ in range(3))
     simulation.blocks(0, address, size, slot)
     live = dict(zip(served.replayed.slot.tolist(), served.size.tolist(), strict=True))
-    held = dict(sorted(zip(slot.tolist(), size.tolist(), strict=True)))  # LVGL's own block: slot 0
+    held = dict(sorted(zip(slot.tolist(), size.tolist(), strict=True)))  # slot 0 is LVGL's own
     for at in held.keys() & live.keys():
         assert live[at] == 0 or held[at] >= policy.description.block_bytes(live[at])
 
@@ -167,7 +167,7 @@ def test_no_block_is_smaller_than_its_description_says(name, data):
 def test_the_largest_request_is_served_and_no_larger_one(name, data):
     policy, trace = data.draw(policies(name)), data.draw(programs())
     if policy.all_parameters.get("through", "sys_heap") != "sys_heap":
-        return  # the message names the heap below
+        return  # the message names the heap below the layer
     largest = placed(trace, policy)[1]["largest"]
     columns = trace.op.tolist(), trace.object.tolist(), trace.size.tolist()
     asked = [*trace.columns["alignment"].tolist(), 0]

@@ -1,4 +1,4 @@
-"""Two engines, one answer: addresses, measures, counters and timeline."""
+"""Both engines return the same addresses, measures, counters and timeline."""
 
 from dataclasses import fields
 
@@ -19,7 +19,7 @@ PREFIX = 600
 
 
 def cores(policy):
-    """Return the engines in C that a policy has: the portable one only where its code differs."""
+    """Return a policy's engines in C: the portable engine is included only if its code differs."""
     twice = policy.description.core in COMPILED_TWICE
     return ("core", "core-portable") if twice else ("core",)
 
@@ -38,7 +38,7 @@ COMPARED_BY_FIELD = {"counters", "mapped", "resident", "largest_free", "timeline
 
 
 def assert_same(one, other, where=""):
-    """Compare two runs field by field, exactly except `MEANS`."""
+    """Compare two runs field by field, exactly except for `MEANS`."""
     if isinstance(one, str) or isinstance(other, str):
         assert one == other
         return
@@ -75,7 +75,7 @@ def test_on_drawn_traces(name, data):
 
 
 def beginning(name):
-    """Return the first events of a shipped trace, reading no more than its first chunk."""
+    """Return the first events of a shipped trace, reading at most its first chunk."""
     with TraceReader(find_trace(name)) as reader:
         chunk = next(reader.chunks())
     columns = (column[:PREFIX] for column in (chunk.op, chunk.object, chunk.size))
@@ -84,7 +84,7 @@ def beginning(name):
 
 @pytest.mark.parametrize(("number", "trace_name"), list(enumerate(catalogue())))
 def test_on_the_beginning_of_each_shipped_trace(number, trace_name):
-    """Each policy takes every tenth trace; drawn ones, checked after each event, it takes too."""
+    """Each policy replays every tenth trace; the drawn traces cover all policies."""
     trace = beginning(trace_name)
     for each in ONLINE[number % 10 :: 10]:
         expected = outcome("reference", trace, each)
@@ -95,7 +95,7 @@ def test_on_the_beginning_of_each_shipped_trace(number, trace_name):
 
 
 def digits(run):
-    """Return all digits of the means, which are the same in both cores on every processor."""
+    """Return all digits of the means, which are equal in both cores on every processor."""
     counters = run.counters
     means = (run.mapped.mean_to_live, run.mapped.mean_to_live_by_bytes, counters.free_blocks_mean)
     return [mean.hex() for mean in means]
@@ -104,7 +104,8 @@ def digits(run):
 def many_free_blocks(seed, *, objects=1501, size=900, start=0):
     """Make half of the objects free blocks of many sizes, and allocate and free some of them.
 
-    Sizes are below `size`, and all blocks are behind one of `start` bytes that is never freed.
+    Sizes are below `size`. All blocks are located after a block of `start` bytes that is never
+    freed.
     """
     random = np.random.default_rng(seed)
     sizes = [start, *random.integers(1, size, objects - 1)]
@@ -127,7 +128,7 @@ def many_free_blocks(seed, *, objects=1501, size=900, start=0):
 
 
 ONE_OF_EACH_CORE = {HEAP_POLICIES[name].description.core: name for name in reversed(ONLINE)}
-"""A row of each family that has code of its own in the core."""
+"""One row of each family that has its own code in the core."""
 OF_ANY_SIZE = {*GROUPS["johnstone-wilson"], "worst-fit-ao", "worst-fit-lifo", "worst-fit-fifo"}
 
 
@@ -145,13 +146,13 @@ def test_with_many_free_blocks(name, shape):
     """The index of free blocks has several levels here, which split and merge.
 
     The indexes of Johnstone & Wilson's policies and of worst fit store sizes and addresses in few
-    bits; some of the shapes exceed these. Trees that the real code did not balance have no such
-    index, and become so deep that they get fewer objects.
+    bits, and some of the shapes exceed these. Trees that the real code did not balance have no such
+    index. They become so deep that they are tested with fewer objects.
     """
     objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 1501
     trace = many_free_blocks(seed=1, objects=objects, **shape)
     expected = outcome("reference", trace, name)
-    if name in OF_ANY_SIZE:  # others map large blocks, or cache freed ones
+    if name in OF_ANY_SIZE:  # other policies map large blocks or cache freed ones
         assert expected.counters.free_blocks_peak > 600
     for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
@@ -159,10 +160,10 @@ def test_with_many_free_blocks(name, shape):
 
 
 def rests_among_equals(seed):
-    """Free 900 blocks of three sizes in any order; split the larger ones, then take the remainders.
+    """Free 900 blocks of three sizes in random order; split larger ones, then use the remainders.
 
-    All remainders are as large as the smallest blocks, and belong among them at the times of the
-    blocks that they come from.
+    All remainders are as large as the smallest blocks. Their order among these blocks follows the
+    times of the blocks that they come from.
     """
     random = np.random.default_rng(seed)
     least = 63
@@ -178,10 +179,10 @@ def rests_among_equals(seed):
 
 
 def rests_at_two_times(objects=260):
-    """Free blocks of 10, 100, the same 10 and 200 bytes; then take 90 and 190 in turn.
+    """Free blocks of 10, 100, again 10 and 200 bytes; then allocate 90 and 190 in turn.
 
-    The remainders, all of 10 bytes, belong before and behind hundreds of their equals in turn. At
-    last the objects between them are freed too, and all is taken.
+    The remainders all have 10 bytes. In turn, they belong before and after hundreds of equal
+    blocks. Finally the objects between them are freed too, and all memory is allocated.
     """
     kinds = np.repeat([10, 100, 10, 200, 10], [10, objects, 2 * objects, objects, 10])
     gaps = [size for kind in kinds for size in (kind, 1)]
@@ -214,7 +215,7 @@ def test_rests_keep_their_places_among_equal_blocks(name, trace):
     ["first-fit-ao", "best-fit-ao", "lea-2.6.1", "binary-buddy", "double-buddy", "simple-seg-2n"],
 )
 def test_with_many_live_objects(name):
-    """The block table is so large here that the core asks for its memory ahead."""
+    """The block table is so large here that the core reserves its memory in advance."""
     random = np.random.default_rng(1)
     live, turns = 17_000, 1000
     number = random.permutation(live)[:turns]

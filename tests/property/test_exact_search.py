@@ -12,9 +12,9 @@ from simalloc.bound.exact.engine import Outcome, fit
 
 @st.composite
 def buffers(draw, most=6, *, parts=False):
-    """Draw buffers of few sizes and moments, some with a gap, some aligned.
+    """Draw buffers with few distinct sizes and times, some with a gap, some aligned.
 
-    With `parts`, pieces but the first of a buffer use some of its bytes.
+    With `parts`, all pieces of a buffer but the first use only some of its bytes.
     """
     count = draw(st.integers(1, most))
     owner, begin, end = [], [], []
@@ -37,14 +37,14 @@ def buffers(draw, most=6, *, parts=False):
 
 
 def meeting(buffers):
-    """Return the pairs of buffers that are ever live together."""
+    """Return the pairs of buffers that are live at the same time."""
     spans = list(zip(buffers.owner, buffers.begin, buffers.end, strict=True))
     return {(a, b) for a, begin, end in spans for b, start, stop in spans
             if a != b and begin < stop and start < end}  # fmt: skip
 
 
 def min_height(buffers):
-    """Return the minimum by placing the buffers in all orders, each above those it meets."""
+    """Return the minimum over all orders, with each buffer placed above those it meets."""
     pairs = meeting(buffers)
     size, alignment = buffers.size.tolist(), buffers.alignment.tolist()
     least = None
@@ -71,7 +71,7 @@ def test_the_minimum_is_that_of_all_orders(problem):
 
 
 def meets(buffers, one, other, distance):
-    """Return whether two buffers use a byte at once if their addresses have this distance."""
+    """Return whether two buffers at this distance of addresses ever use the same byte at once."""
     return any(
         buffers.begin[a] < buffers.end[b]
         and buffers.begin[b] < buffers.end[a]
@@ -83,7 +83,7 @@ def meets(buffers, one, other, distance):
 
 
 def fits(buffers, height, address=()):
-    """Return whether the buffers that have no address yet can be placed below a height."""
+    """Return whether the buffers without an address can be placed below a height."""
     one = len(address)
     if one == len(buffers):
         return True

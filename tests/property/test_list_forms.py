@@ -1,7 +1,7 @@
-"""The core keeps free blocks in several forms: each gives the same answers.
+"""The core stores free blocks in several data structures, which all give the same results.
 
-The list of a first or next fit has most of them; bins by address are heaps that are linked or in
-arrays.
+The list of a first or next fit has most of these forms. Bins by address are heaps that are linked
+or in arrays.
 """
 
 from functools import cache
@@ -24,16 +24,16 @@ LISTS = [name for name in GROUPS["johnstone-wilson"] if name.startswith(("first-
 BINS_BY_ADDRESS = ["best-fit-ao", "worst-fit-ao", "double-buddy", "binary-buddy:order=ao"]
 
 CODES = {False: "core", True: "core-portable"}
-"""The engines in C, by whether they do without vector code."""
+"""Engines in C; the key is true for the engine without vector code."""
 
 
 def codes(name):
-    """Tell whether to take the portable code, for each code that a policy has."""
+    """Return, for each engine of a policy, whether it is the portable one."""
     return [core == "core-portable" for core in cores(find_policy(name))]
 
 
 def in_changing_forms(trace, name, between, *, portable, **options):
-    """Return the run for which the form was changed after each `every` events."""
+    """Return the run with a change of form before each group of `between` events."""
     asked = {"scale": 16, "realloc": Realloc.FREE_FIRST} | options
     setting = Setting.of(trace, name, engine=CODES[portable], **asked)
     (events,) = trace.replayed_parts(setting.columns) if len(trace) else (trace.replayed,)
@@ -71,7 +71,7 @@ def test_with_many_free_blocks(name):
 
 
 def short_searches(trace, turns):
-    """Append small objects that die at once: first and next fit find a place for them near by."""
+    """Append small objects that die at once, for which first and next fit search few blocks."""
     number = np.repeat(np.arange(turns) + trace.objects, 2)
     size = np.tile([1, 0], turns)
     op = np.tile([Op.MALLOC, Op.FREE], turns).astype(np.uint8)
@@ -81,7 +81,7 @@ def short_searches(trace, turns):
 
 @pytest.mark.parametrize("name", LISTS)
 def test_when_searches_become_long_and_short(name):
-    """Long walks, for which the core makes a tree of the list, and short ones, for which not."""
+    """For long searches the core makes a tree of the list, for short searches it does not."""
     trace = short_searches(many_free_blocks(seed=3), 4000)
     expected = outcome("reference", trace, name)
     for core in cores(find_policy(name)):
@@ -89,7 +89,7 @@ def test_when_searches_become_long_and_short(name):
 
 
 def swelling(seed, most, *, times=40):
-    """Make a number of free blocks, and fewer again, over and over, taking the larger ones."""
+    """Alternate between many and few free blocks; the larger blocks are allocated again."""
     random = np.random.default_rng(seed)
     op, number, size = [], [], []
     objects = 0
@@ -111,7 +111,7 @@ def swelling(seed, most, *, times=40):
 @pytest.mark.parametrize(("most", "times"), [(40, 40), (400, 4)])
 @pytest.mark.parametrize("name", LISTS)
 def test_when_the_list_becomes_long_and_short(name, most, times):
-    """So short that it is flat, so long that it is not, and longer within a batch of events."""
+    """The list becomes short enough to be flat, too long for that, and longer within a batch."""
     trace = swelling(most, most, times=times)
     expected = outcome("reference", trace, name)
     for core in cores(find_policy(name)):
@@ -122,7 +122,7 @@ def test_when_the_list_becomes_long_and_short(name, most, times):
 @pytest.mark.parametrize("huge", [1 << 21, 1 << 31, 1 << 40])
 @pytest.mark.parametrize("name", LISTS)
 def test_when_sizes_and_addresses_become_large(name, huge):
-    """In the middle of a batch of events; the list keeps its form for a whole batch."""
+    """Sizes become large in the middle of a batch; the list keeps its form for a whole batch."""
     before, after = swelling(5, 9).prefix(4 * 256 + 20), swelling(6, 12)
     large = before.objects
     op = [*before.op, Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, *after.op]
@@ -136,7 +136,7 @@ def test_when_sizes_and_addresses_become_large(name, huge):
 
 
 def placed_by(simulation, events):
-    """Replay events and return the addresses with how many blocks were visited."""
+    """Replay events and return the addresses and the numbers of visited blocks."""
     placed = np.empty(len(events.op), np.int64)
     replay(simulation, events, placed)
     assert simulation.check() is None
@@ -144,19 +144,19 @@ def placed_by(simulation, events):
 
 
 LONG = ["first-fit-lifo", "first-fit-fifo"]
-"""The lists that have a form of their own for when they are long."""
+"""Lists that have a separate form for long lists."""
 
 
 def assert_long_forms_agree(name, trace, portable, every=5000):
-    """Replay a trace as the core likes, in its first form, and in that for long lists if possible.
+    """Replay a trace in the core's chosen form, in its first form, and in the long form.
 
-    The first one is a tree, or arrays.
+    The first form is a tree, or arrays. Only some lists have a long form.
     """
     events = trace.replayed
     setting = Setting.of(trace, name, scale=16, realloc=Realloc.FREE_FIRST, engine=CODES[portable])
     own, first, long = (setting.simulation() for _ in range(3))
     first.change_form()
-    for _ in range(3 if name == "first-fit-fifo" else 2):  # only that may be flat
+    for _ in range(3 if name == "first-fit-fifo" else 2):  # only this list may be flat
         long.change_form()
     for start in range(0, len(trace), every):
         part = events.part(start, start + every)
@@ -172,7 +172,7 @@ def assert_long_forms_agree(name, trace, portable, every=5000):
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("unit", [1, 1000])
 def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
-    """Up to 17,000 free blocks, and down to few again."""
+    """The list grows to 17,000 free blocks and shrinks to few again."""
     random = np.random.default_rng(8)
     op, number, size, objects = [], [], [], 0
     for count in (34_000, 400, 34_000):
@@ -187,7 +187,7 @@ def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
 
 @cache
 def many_twice():
-    """Make over 2^18 free blocks; few; and many again."""
+    """Make more than 2^18 free blocks, then few, then many again."""
     random = np.random.default_rng(10)
     op, number, size, objects = [], [], [], 0
     for count in (620_000, 400, 100_000):
@@ -201,7 +201,7 @@ def many_twice():
 
 @pytest.mark.parametrize(("name", "portable"), [("best-fit-ao", True), ("double-buddy", False)])
 def test_when_bins_come_to_hold_many_blocks(name, portable):
-    """Enough of them to be arrays, some of them full, and few again."""
+    """The bins become arrays, some of them become full, and few blocks remain."""
     own = assert_long_forms_agree(name, many_twice(), portable, every=250_000)
     assert own.figures()["peak_free_blocks"] > 1 << 18
 
@@ -209,7 +209,7 @@ def test_when_bins_come_to_hold_many_blocks(name, portable):
 @pytest.mark.parametrize("portable", [False, True])
 @pytest.mark.parametrize("name", LONG)
 def test_when_blocks_enter_far_from_all_others(name, portable):
-    """Free blocks at the low end, and turnover at the high end, thousands of neighbours away."""
+    """Free blocks are at the low end, and the turnover is thousands of neighbours away."""
     random = np.random.default_rng(9)
     born = np.arange(12_000)
     op = [*[Op.MALLOC] * 12_000, *[Op.FREE] * 500]
@@ -225,9 +225,9 @@ def test_when_blocks_enter_far_from_all_others(name, portable):
 
 
 class Repeated:
-    """As many events as a trace has that is replayed several times."""
+    """A trace that is replayed several times, with the total number of events."""
 
-    provenance: dict = {}  # noqa: RUF012 - nothing is known of where it comes from
+    provenance: dict = {}  # noqa: RUF012 - the origin is unknown
 
     def __init__(self, trace, times):
         self._events = times * len(trace)
@@ -242,7 +242,7 @@ class Repeated:
 def test_when_very_many_blocks_have_entered(portable):
     """A flat list numbers blocks in order of entry, and has two million numbers.
 
-    After each turn the heap is one free block again, so that all turns are the same.
+    After each turn the heap is a single free block, so that all turns are equal.
     """
     random = np.random.default_rng(7)
     op = np.repeat(np.array([Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE], np.uint8), [99, 33, 33, 99])

@@ -1,4 +1,4 @@
-"""A segregated fit of one class is a sequential fit: two references written apart agree."""
+"""A segregated fit of one class is a sequential fit: two independent references agree."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from traces import traces
 @pytest.mark.parametrize("fit", ListFit)
 @given(trace=traces(), realloc=st.sampled_from(Realloc))
 def test_one_list_with_coalescing_is_a_sequential_fit(fit, trace, realloc):
-    """With scale 16 all blocks are large enough for their links."""
+    """With scale 16, all blocks are large enough for their links."""
     description = SegregatedFit(fit, coalescing=Coalescing.ALL, growth=4096, count_tail=True)
     one = replay(trace, description, realloc=realloc)
     other = replay(trace, SequentialFit(Fit(fit.value), Order.LIFO), realloc=realloc)

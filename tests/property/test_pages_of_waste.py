@@ -1,4 +1,4 @@
-"""Plain Python and the C core agree on the pages of the free memory, for drawn traces."""
+"""Plain Python and the C core agree on the pages of the free memory for drawn traces."""
 
 import sys
 
@@ -19,7 +19,7 @@ from traces import ONLINE, cases
 
 
 class TouchedToo(Residence):
-    """Keeps besides which pages were resident since they were mapped."""
+    """Residence that also records the pages that were resident since they were mapped."""
 
     def __init__(self, page):
         super().__init__(page)
@@ -41,7 +41,7 @@ class TouchedToo(Residence):
 
 
 def discard(heap, address, size):
-    """Give pages back that remain mapped: the family asks for it."""
+    """Return pages to the system that remain mapped, as the family requests."""
     residence = heap.blocks.residence
     residence.is_returned = True
     residence.discard(address, size)
@@ -49,13 +49,13 @@ def discard(heap, address, size):
 
 
 def bytes_in(residence, address, size):
-    """Return the number of these bytes in noted pages."""
+    """Return the number of the range's bytes in recorded pages."""
     inside = residence.within(address, size)
     return sum(min(end, address + size) - max(start, address) for start, end in inside)
 
 
 def free_by_page(case):
-    """Return the free bytes at the end: resident, never touched, returned; by plain Python."""
+    """Return the free bytes at the end in plain Python: resident, never touched, returned."""
     asked = case.options | {"resident": True, "occupied": ()}
     setting = Setting.of(case.trace, case.policy, **asked)
     *_, (heap, _, _) = in_steps(setting)

@@ -1,4 +1,4 @@
-"""The sizes of a pool that work, against an ordinary run in a pool of every size."""
+"""The working sizes of a pool, compared with a separate run at every size."""
 
 import pytest
 from hypothesis import given

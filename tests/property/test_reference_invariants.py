@@ -1,4 +1,4 @@
-"""Every heap of the reference engine is sound after every event."""
+"""Every heap of the reference engine is consistent after every event."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from simalloc.trace.trace import Op
 from traces import ONLINE, cases
 
 REAL = {"real", "gabber", "detlefs", "modern"}
-"""The groups of policies that are models of real mallocs."""
+"""Groups of policies that model real mallocs."""
 
 
 def run(case, **changes):
@@ -28,16 +28,16 @@ def run(case, **changes):
 @settings(max_examples=-(-settings().max_examples // 3))
 @given(data=st.data())
 def test_the_heap_is_sound_after_every_event(name, data):
-    """A third of the examples: the engines are compared on all, and the core is checked there."""
+    """A third of the examples suffices: other tests compare the engines and check the core."""
     case = data.draw(cases(HEAP_POLICIES[name]))
     try:
         raw = run(case, check=True)
     except SimallocError as error:
-        # An alignment that the policy cannot serve, or a limit that was drawn.
+        # The policy does not support the drawn alignment, or the case exceeds the drawn limit.
         assume("alignment" not in str(error) and "heap_limit_mb" not in str(error))
         raise
     never_falls = name in GROUPS["johnstone-wilson"] and not case.policy.parameters.get("trim")
-    if never_falls:  # real mallocs give memory back by themselves
+    if never_falls:  # real mallocs return memory by themselves
         assert (np.diff(raw.heap) >= 0).all()
     assert (raw.live * case.scale <= raw.allocated).all()
     assert (raw.allocated <= raw.heap).all()
@@ -47,7 +47,7 @@ def test_the_heap_is_sound_after_every_event(name, data):
     if not raw.refusals.refused:  # a realloc of a refused object is skipped
         assert not nowhere[~leaves_none].any()
     if not REAL & set(HEAP_POLICIES[name].groups):  # a real malloc may search several times
-        # A remainder may make a search of its own for the place where it belongs.
+        # The insertion of a remainder may need a separate search.
         assert (raw.visited <= 2 * raw.free_blocks.max(initial=0) + 1).all()
 
 
@@ -57,7 +57,7 @@ def test_the_heap_is_sound_after_every_event(name, data):
 ])  # fmt: skip
 @given(data=st.data())
 def test_fits_do_not_depend_on_the_unit_of_measure(name, data):
-    """Ten times the sizes in ten times the units go to ten times the addresses."""
+    """Ten times the sizes in ten times the units have ten times the addresses."""
     case = data.draw(cases(HEAP_POLICIES[name], parts=False))
     sizes = {
         key: value * 10

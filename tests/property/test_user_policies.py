@@ -1,4 +1,4 @@
-"""Policies in Python: two engines, one answer, and the same answer as the catalogue's."""
+"""Policies in Python: both engines agree, and agree with the catalogue's policy."""
 
 from pathlib import Path
 from random import Random
@@ -34,7 +34,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 def assert_alike(one, other):
-    """Compare runs of any two policies, or the events that they failed at."""
+    """Compare runs of two policies, or the events at which they failed."""
     if isinstance(one, str) or isinstance(other, str):
         assert str(one).partition("(")[0] == str(other).partition("(")[0]
         return
@@ -76,7 +76,7 @@ def test_with_many_free_blocks(name):
     ("name", "asked"), [("best-fit-fifo", [25, 3]), ("best-fit-lifo", [25, 5, 3])]
 )
 def test_a_block_that_is_split_twice_finds_its_place_twice(name, asked):
-    """Of 30 bytes, then 5, then 2: both times some of its equals entered after it."""
+    """The block of 30 bytes shrinks to 5, then to 2; each time some equal blocks entered later."""
     holes = [2, 30, 5, 2]
     gaps = [size for hole in holes for size in (hole, 1)]
     op = [Op.MALLOC] * len(gaps) + [Op.FREE] * len(holes) + [Op.MALLOC] * len(asked)
@@ -97,11 +97,11 @@ def test_on_the_beginning_of_a_shipped_trace():
 
 
 class Chaos(UserPolicy):
-    """Does anything with anything, sound or not, and keeps a diary of what came of it."""
+    """Policy that performs random operations, valid or not, and keeps a diary of the results."""
 
     seed = 0
 
-    diary: list = []  # noqa: RUF012 - of the latest simulation, for the test to read
+    diary: list = []  # noqa: RUF012 - the latest simulation's, read by the test
 
     def begin(self, trace):
         self.random = Random(self.seed)

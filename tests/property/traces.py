@@ -1,9 +1,9 @@
-"""Strategies for traces and policies that tell two engines apart.
+"""Strategies for traces and policies that reveal differences between two engines.
 
 A trace is drawn as a few phases over a small palette of sizes, so that exact fits, equal blocks and
-coalescing are common: combs, ramps, sawteeth, everything freed before something large, and plain
-mixes. Phases are lists of small numbers, hence what Hypothesis finds shrinks to a few events; only
-a storm is random from a seed, which finds more and shrinks less.
+coalescing are common: combs, ramps, sawteeth, freeing everything before a large request, and plain
+mixes. Phases are lists of small numbers. Therefore Hypothesis shrinks a finding to a few events.
+Only a storm is random from a seed, which finds more and shrinks less.
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,14 +23,15 @@ from simalloc.trace.trace import Op, Trace
 LARGEST = 1 << 40
 
 ONLINE = sorted(name for name, row in CATALOGUE.items() if row.description.runner == "online")
-"""The policies that place objects as they come."""
+"""Policies that place objects online."""
 
 
 @dataclass
 class Script:
-    """The events of a trace as they are written; objects are picked by their place among the live.
+    """Events of a trace under construction; objects are chosen by position among the live ones.
 
-    `sizes` is the palette. Numbers outside of it, and of the live objects, are taken modulo.
+    `sizes` is the palette. Numbers outside the palette, or outside the live objects, are taken
+    modulo.
     """
 
     sizes: list[int]
@@ -58,20 +59,20 @@ class Script:
     def size(self, number):
         return self.sizes[number % len(self.sizes)]
 
-    # The phases: `_phase` draws their arguments.
+    # Phases, whose arguments `_phase` draws.
 
     def fill(self, count, numbers):
-        """Allocate a few sizes in turn."""
+        """Allocate objects of a few sizes in turn."""
         for i in range(count):
             self.malloc(self.size(numbers[i % len(numbers)]))
 
     def scatter(self, places):
-        """Free here and there."""
+        """Free objects at some positions."""
         for place in places:
             self.free(place)
 
     def mix(self, steps):
-        """Malloc, free and realloc in any order."""
+        """Allocate, free and reallocate in any order."""
         for what, place, number in steps:
             if what == "malloc":
                 self.malloc(self.size(number))
@@ -81,7 +82,7 @@ class Script:
                 self.realloc(place, self.size(number))
 
     def comb(self, count, number, every, other):
-        """Fill with one size, free one in `every`, and fill the gaps with another size."""
+        """Fill with one size, free one object in `every`, and fill the gaps with another size."""
         first = len(self.live)
         self.fill(count, [number])
         teeth = range(first, first + count, every)
@@ -90,21 +91,21 @@ class Script:
         self.fill(len(teeth), [other])
 
     def ramp(self, count, number, step, place):
-        """Let sizes rise or fall, freeing an older object after each second one."""
+        """Allocate rising or falling sizes, and free an older object after every second one."""
         for i in range(count):
             self.malloc(max(self.size(number) + i * step, 0))
             if i % 2:
                 self.free(place)
 
     def sawtooth(self, count, numbers, newest_first):
-        """Rise with a few sizes in turn, then free it all, from one end or the other."""
+        """Allocate a few sizes in turn, then free all these objects from one end or the other."""
         first = len(self.live)
         self.fill(count, numbers)
         for _ in range(count):
             self.free(-1 if newest_first else first)
 
     def renew(self, place, count):
-        """Free neighbours in a row, then ask for the same sizes again, and for their sum."""
+        """Free neighbours in a row, then allocate the same sizes again, and their sum."""
         row = self.live[place % len(self.live) :][:count] if self.live else []
         for _ in row:
             self.free(place % len(self.live))
@@ -114,14 +115,14 @@ class Script:
         self.malloc(min(sum(size for _, size in row), LARGEST))
 
     def clear(self, newest_first, number):
-        """Free everything, then ask for all of it, and a bit more, at once."""
+        """Free everything, then allocate the same total and a bit more at once."""
         total = sum(size for _, size in self.live)
         while self.live:
             self.free(-1 if newest_first else 0)
         self.malloc(min(total + self.size(number), LARGEST))
 
     def stretch(self, changes):
-        """Reallocate objects to a bit more or a bit less than they have."""
+        """Reallocate objects to a slightly larger or smaller size."""
         for place, number, sign in changes:
             if self.live:
                 _, size = self.live[place % len(self.live)]
@@ -140,7 +141,7 @@ class Script:
                 self.free(place)
 
     def probe(self, numbers):
-        """Allocate without freeing, which shows in which order the free blocks are taken."""
+        """Allocate without freeing, which reveals the order in which free blocks are used."""
         for number in numbers:
             self.fill(4, [number])
 
@@ -177,7 +178,7 @@ _huge = st.one_of(st.integers(1 << 16, LARGEST), st.integers(16, 40).map(lambda 
 
 @st.composite
 def palettes(draw):
-    """Draw a few sizes, with the sums and multiples that coalesced blocks of them would have."""
+    """Draw a few sizes, with the sums and multiples that coalesced blocks of these sizes have."""
     sizes = draw(st.lists(_size, min_size=1, max_size=3))
     if draw(st.integers(0, 5)) == 5:
         sizes.append(draw(_huge))
@@ -191,7 +192,7 @@ def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40.
 
     With `aligned` some requests may have an alignment. With `threaded` the trace may have threads,
-    some with an end, a clock, callocs, partly written objects, and releases of cached memory.
+    thread exits, a clock, callocs, partly written objects, and releases of cached memory.
     """
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
@@ -213,7 +214,7 @@ def traces(draw, *, max_phases=12, aligned=False, threaded=False):
 
 @st.composite
 def _threaded(draw, events):
-    """Draw the mallocs that become callocs, and the ends of threads and releases of caches."""
+    """Draw the mallocs that become callocs, the thread exits, and the releases of caches."""
     zeroed = draw(st.lists(st.booleans(), min_size=1, max_size=4))
     ends = st.sampled_from([None] * 6 + [Op.THREAD_END, Op.EMPTY])
     before = draw(st.lists(ends, min_size=1, max_size=20))
@@ -233,9 +234,9 @@ _pause = st.sampled_from([0, 0, 1, 10**3, 10**6, 3 * 10**7, 10**9, 10**10])
 
 @st.composite
 def variants(draw, policy, *, parts=True):
-    """Draw a policy with the parameters of `policy` or with others; half have only their own.
+    """Draw a variant of `policy`; half of the variants change only parameters of the family.
 
-    Without `parts` all do.
+    Without `parts`, all variants change only these parameters.
     """
     family = type(policy.description)
     drawn = st.fixed_dictionaries({}, optional=drawn_parameters(family))
@@ -254,7 +255,7 @@ def variants(draw, policy, *, parts=True):
 
 
 def policies():
-    """Draw any policy of the catalogue, with any parameters."""
+    """Draw any policy of the catalogue with any parameters."""
     return st.sampled_from(ONLINE).flatmap(lambda name: variants(CATALOGUE[name]))
 
 
@@ -287,7 +288,7 @@ _pages = st.fixed_dictionaries(
 
 
 def cases(policy=None, *, parts=True):
-    """Draw a simulation, of variants of `policy` or of any policy of the catalogue."""
+    """Draw a simulation of variants of `policy`, or of any policy of the catalogue."""
     return st.builds(
         Case,
         trace=traces(aligned=True, threaded=True),
@@ -300,7 +301,7 @@ def cases(policy=None, *, parts=True):
 
 @st.composite
 def cases_of_capacity(draw, policy, *, parts=True):
-    """Draw a simulation under a capacity that refuses some of its requests, or all, or none."""
+    """Draw a simulation with a capacity that refuses some, all or none of its requests."""
     case = draw(cases(policy, parts=parts))
     live = int(case.trace.replayed.live.max(initial=0))
     share = draw(st.sampled_from([0, 0.3, 0.8, 1, 1.3, 2]))
@@ -308,12 +309,12 @@ def cases_of_capacity(draw, policy, *, parts=True):
     capacity = min(max(int(share * live) + more, 1), 1 << 40)
     try:
         limited = case.policy.with_parameters(capacity=capacity)
-    except PolicyError:  # as for a pool of tlsf whose blocks wait
+    except PolicyError:  # for example, a pool of tlsf whose blocks wait
         reject()
-    assume(not getattr(limited.description, "is_pool", False))  # which has no reference
+    assume(not getattr(limited.description, "is_pool", False))  # a pool has no reference
     return replace(case, policy=limited)
 
 
 def _at_its_scale(case):
-    """Return a case at the one scale that its policy takes, if there is one."""
+    """Return a case at the only scale that its policy supports, if it has one."""
     return replace(case, scale=case.policy.description.only_scale or case.scale)
