@@ -1,4 +1,4 @@
-"""The rows that `simalloc place` writes, beside the measurements of a real allocator."""
+"""The rows that `simalloc place` writes, for comparison with measurements of a real allocator."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from simalloc.report.placements import write_placements
 
 
 def placed(setting, *, own=True):
-    """Return a row an event; with `own` the allocator's own figures replace ours of that name."""
+    """Return one row per event; with `own`, the allocator's figures replace ours of that name."""
     text = io.StringIO()
     write_placements(setting, text)
     prefix = f"{setting.policy.name}." if own else ""

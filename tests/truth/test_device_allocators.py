@@ -1,4 +1,4 @@
-"""Both engines against what the real compiled allocators did (tests/data/device/README.md)."""
+"""Both engines compared with the real compiled allocators (tests/data/device/README.md)."""
 
 import gzip
 from functools import partial
@@ -37,7 +37,7 @@ OPS = {"m": Op.MALLOC, "f": Op.FREE, "u": Op.USE, "e": Op.EMPTY}
 
 
 class Program:
-    """A program, and what the real allocator did with it."""
+    """A program, and the real allocator's results for it."""
 
     def __init__(self, begin):
         _, capacity, *self.given = begin.split(maxsplit=3)

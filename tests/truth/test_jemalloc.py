@@ -1,7 +1,7 @@
-"""The model of jemalloc against what the real one did: tests/data/mallocs/jemalloc.
+"""The model of jemalloc compared with the real allocator: tests/data/mallocs/jemalloc.
 
-At every event the place is the same, and so is every figure that the library reported, and the
-number of resident pages.
+At every event the location, every figure that the library reported, and the number of resident
+pages are equal.
 """
 
 import csv
@@ -40,7 +40,7 @@ def table(name):
 
 
 def replayed(case, engine="core", *, own=True, **options):
-    """Return the model's results, a row per event."""
+    """Return the model's results, one row per event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, setting = name.split(".")
     trace = read_trace(MEASURED / f"{program}.txt.zst")
@@ -52,9 +52,9 @@ def replayed(case, engine="core", *, own=True, **options):
 
 
 def differing(case, engine="core"):
-    """Return each row of the library's that the model's is not equal to, and the model's.
+    """Return each row of the library that the model's row does not equal, with the model's row.
 
-    A row has fewer values than the table has columns where only the place was measured.
+    A row has fewer values than the table has columns if only the location was measured.
     """
     models = replayed(case, engine)
     starts = {}
@@ -66,7 +66,7 @@ def differing(case, engine="core"):
 
 
 def is_same(real, model, starts):
-    """Say whether a row is; `starts` has where mappings began, as far as is known."""
+    """Return whether two rows are equal; `starts` contains the known starts of mappings."""
     reported = {name: value for name, value in real.items() if value and name in model}
     if int(real.get("addr", "0"), 16) and model["map"]:
         start = int(real["addr"], 16) - int(model["offset"])

@@ -1,11 +1,11 @@
-"""Johnstone & Wilson's row `lea-2.6.1` against the heaps that the code of version 2.6.1 took.
+"""Johnstone & Wilson's row `lea-2.6.1` compared with the heaps of the version 2.6.1 code.
 
-`heaps_of_lea_2.6.1.csv` was measured as `heaps_of_real_code.csv` was, with a 32-bit program. In its
-rows `program` it got the requests of the trace. In its rows `paper` it got them as in Johnstone &
-Wilson's paper, 16 times as large less the header of 4 bytes, and grew by 4 KiB.
+`heaps_of_lea_2.6.1.csv` was measured like `heaps_of_real_code.csv`, with a 32-bit program. In its
+rows `program`, the code received the trace's requests. In its rows `paper`, requests are as in
+Johnstone & Wilson's paper: 16 times as large, minus the header of 4 bytes, with growth by 4 KiB.
 
-The row is best fit, as the paper says; the code is first fit in most bins. So they are near each
-other, and not equal to the byte (docs/real-allocators.md).
+The row is best fit, as the paper states, but the code is first fit in most bins. Therefore the
+heaps are similar but not equal to the byte (docs/real-allocators.md).
 """
 
 import csv
@@ -22,7 +22,7 @@ REAL = {
 }
 
 AS_BUILT = "lea-2.6.1:mechanism=on,minimum_split=16,growth=8K,trim=256K,trim_keep=8K"
-"""The row with headers, and with what the source has for tunable parameters."""
+"""The row with headers and the source's values of the tunable parameters."""
 
 
 @pytest.mark.parametrize("trace", [trace for way, trace in REAL if way == "paper"])
@@ -37,6 +37,6 @@ def test_the_row_takes_the_heap_of_the_code_as_the_paper_measured_it(trace):
 def test_the_row_takes_the_heap_of_the_code_as_programs_have_it(trace):
     run = simulate(read_trace(trace), AS_BUILT, scale=1, realloc="in-place")
     peak, final = (int(REAL["program", trace][of]) for of in ("peak_heap", "final_heap"))
-    if trace == "ghostscript":  # first fit takes 8 KiB more there than best fit
+    if trace == "ghostscript":  # first fit needs 8 KiB more than best fit here
         peak, final = peak - 8192, final - 8192
     assert (run.peak_heap_bytes, run.final_heap_bytes) == (peak, final)

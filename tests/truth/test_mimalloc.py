@@ -1,8 +1,8 @@
-"""The model of mimalloc against recordings of the real one: tests/data/mallocs/mimalloc.
+"""The model of mimalloc compared with recordings of the real one: tests/data/mallocs/mimalloc.
 
-At every event the address is the same, and so are the mapped and the committed bytes. Resident
-memory equals the process's except a page of the library's own data, and in 2.0.9 a second page when
-it caches a segment for the first time.
+At every event the address and the mapped and committed bytes are equal. Resident memory equals the
+process's, except for one page of the library's own data. In 2.0.9, it also excludes a second page
+when the library caches a segment for the first time.
 """
 
 import csv
@@ -37,7 +37,7 @@ BRIEF = [case for case in CASES if case.split("/")[1].startswith(("collect@", "e
 
 
 def measured(case):
-    """Return the library's results, a row per event, and its place: parameters of the model."""
+    """Return the library's results, one row per event, and its addresses as model parameters."""
     with zstandard.open(MEASURED / case, "rt") as lines:
         if case.startswith("2."):
             return list(csv.DictReader(lines)), {}
@@ -48,7 +48,7 @@ def measured(case):
 
 
 def pairs(case, engine):
-    """Return the library's row and the model's for each event."""
+    """Return the library's row and the model's row for each event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, _, setting = name.partition("@")
     expected, place = measured(case)

@@ -1,11 +1,11 @@
-"""The models of mallocs against those that are installed here."""
+"""The models of mallocs compared with the installed mallocs."""
 
 import pytest
 
 from experiments.models.measuring import compare, installed_models
 
 APART = 6 << 12
-"""Two runs of one real malloc were up to 3 pages of 4 KiB apart, in 200 of them."""
+"""Maximum difference in bytes; in 200 runs, two runs of one malloc differed by up to 3 pages."""
 
 
 @pytest.mark.parametrize("malloc", ["glibc", "jemalloc", "tcmalloc", "mimalloc"])

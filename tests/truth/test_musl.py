@@ -1,7 +1,7 @@
-"""The model of musl's malloc against recordings of the real one: tests/data/mallocs/musl.
+"""The model of musl's malloc compared with recordings of the real one: tests/data/mallocs/musl.
 
-At every event each figure is the same: the object's address, mapped and resident bytes, the bytes
-of metadata, and the number of system calls.
+At every event each figure is equal: the object's address, mapped and resident bytes, the bytes of
+metadata, and the number of system calls.
 """
 
 import csv
@@ -21,13 +21,13 @@ CASES = sorted(path.name.removesuffix(".csv.zst") for path in MEASURED.glob("*.c
 
 
 def measured(case):
-    """Return the library's results, a row per event."""
+    """Return the library's results, one row per event."""
     with zstandard.open(MEASURED / f"{case}.csv.zst", "rt") as lines:
         return list(csv.DictReader(lines))
 
 
 def replayed(case, engine):
-    """Return the model's results, a row per event."""
+    """Return the model's results, one row per event."""
     trace, _, unwritten = case.partition("@")
     setting = Setting.of(
         read_trace(MEASURED / f"{trace}.txt.zst"),
@@ -40,7 +40,7 @@ def replayed(case, engine):
 
 
 def in_bytes(real):
-    """Return the measurements, pages in bytes."""
+    """Return the measurements with pages converted to bytes."""
     reported = {name: value for name, value in real.items() if value}
     if "resident" in reported:
         reported["resident"] = str(int(reported["resident"]) * PAGE)
@@ -48,7 +48,7 @@ def in_bytes(real):
 
 
 def differing(case, engine):
-    """Return each row of the library's that the model's is not equal to, and the model's."""
+    """Return each row of the library that the model's row does not equal, with the model's row."""
     pairs = zip(map(in_bytes, measured(case)), replayed(case, engine), strict=True)
     return [(real, model) for real, model in pairs if not real.items() <= model.items()]
 

@@ -1,4 +1,4 @@
-"""One malloc of 8 bytes in a process: its model's heap, and the library's own data.
+"""One malloc of 8 bytes in a process: the model's heap, and the library's own data.
 
 smaps lists the process's areas. The heap is the break, or an area of at least 4 MiB without a file.
 """
@@ -36,7 +36,7 @@ KNOWN = {
     "mimalloc:version=2.0.9": 4,
     "musl": 2,
 }
-"""Pages of the heap that were seen in real processes (Debian's libraries, x86-64)."""
+"""Numbers of heap pages observed in real processes (Debian's libraries, x86-64)."""
 
 
 @pytest.mark.parametrize(("model", "pages"), KNOWN.items())
@@ -52,7 +52,7 @@ def program(tmp_path_factory):
 
 
 def areas(program, malloc, **variables):
-    """Return the private resident bytes of each area: its name ("": no file's), its size, both."""
+    """Return each area's name ("" without a file), size, rights, and private resident bytes."""
     loaded = {"LD_PRELOAD": find_allocator(malloc).preload} if malloc != "glibc" else {}
     text = subprocess.run(
         [program], env=os.environ | loaded | variables, check=True, capture_output=True, text=True
@@ -68,15 +68,15 @@ def areas(program, malloc, **variables):
 
 
 def behind(areas, malloc):
-    """Return the area behind the library's last one: its data without contents, `.bss`."""
+    """Return the area after the library's last one: its data without contents, `.bss`."""
     return areas[max(place for place, area in enumerate(areas) if malloc in area[0]) + 1]
 
 
 def areas_apart(program, malloc, **variables):
-    """Return the areas of a process whose `.bss` is an area of its own.
+    """Return the areas of a process in which `.bss` is a separate area.
 
-    Where the system happens to place a mapping right behind it, the kernel shows both as one. The
-    process with the smallest of several such areas has nothing else in it.
+    If the system places a mapping directly after `.bss`, the kernel shows both as one area. Of
+    several processes, the process with the smallest such area contains nothing else in it.
     """
     if malloc == "glibc":
         return areas(program, malloc, **variables)

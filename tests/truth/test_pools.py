@@ -1,4 +1,4 @@
-"""The models of fixed pools against what the real code has done (tests/data/pools)."""
+"""The models of fixed pools compared with the real code's results (tests/data/pools)."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""The model of glibc's malloc with threads against the real one: tests/data/mallocs/glibc.
+"""The model of glibc's malloc with threads compared with the real one: tests/data/mallocs/glibc.
 
-At every event each object is at its place in the same arena, and each arena has the same memory,
+At every event each object is at its location in the same arena, and each arena has the same memory,
 threads and resident pages.
 """
 
@@ -50,7 +50,7 @@ def replayed(case, engine):
 
 
 def reported(row, name):
-    """Return a figure as it was recorded: one text for all arenas."""
+    """Return a figure in the recording's format: one text for all arenas."""
     if name not in ("system", "attached", "resident"):
         return row[name]
     return " ".join(row[f"{name}.{arena}"] for arena in range(int(row["arenas"])))

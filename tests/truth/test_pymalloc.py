@@ -1,4 +1,4 @@
-"""The model of Python's allocator against CPython's (tests/data/mallocs/pymalloc)."""
+"""The model of Python's allocator compared with CPython's (tests/data/mallocs/pymalloc)."""
 
 from pathlib import Path
 

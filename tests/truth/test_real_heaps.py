@@ -1,12 +1,13 @@
-"""Models with their mechanism on against the heaps that the real allocators took.
+"""Models with their mechanism compared with the heaps of the real allocators.
 
-`traces/real_heaps.csv` has what the real code took of the system on a private, contiguous break. A
-model is right when it is within 1 percent of that at the peak, and within 2 percent at the end.
+`traces/real_heaps.csv` contains the memory that the real code requested from the system on a
+private, contiguous break. A model passes if it is within 1 percent of this figure at the peak and
+within 2 percent at the end.
 
 `heaps_of_real_code.csv` was measured for these tests in the same way, on all historic traces and,
-for three of the allocators, on some of today's: the real code, as a 32-bit or a 64-bit program,
-replays a trace on a break of its own, which begins on a page. Here a model must be equal, to the
-byte. docs/real-allocators.md says which code it is.
+for three of the allocators, on some of today's. The real code, as a 32-bit or a 64-bit program,
+replays a trace on its own break, which begins on a page boundary. Here a model must be equal to the
+byte. docs/real-allocators.md names the code.
 """
 
 import csv
@@ -25,7 +26,7 @@ MEASURED = Path(__file__).with_name("heaps_of_real_code.csv")
 
 
 def rows(table):
-    """Read a table of heaps; its rows by allocator, bits and trace."""
+    """Read a table of heaps; return its rows by allocator, bits and trace."""
     lines = csv.DictReader(table.read_text().splitlines())
     return {(row["allocator"], row["bits"], row["trace"]): row for row in lines}
 
@@ -52,11 +53,11 @@ MODELS = {
     "cart": "sunos-cartesian",
     "cartsp": "sunos-cartesian:machine=sparc",
 }
-"""The policy that models each of the real allocators."""
+"""Policy that models each of the real allocators."""
 
 
 def replay(trace, allocator, bits):
-    """Replay a trace under the model of an allocator, as the real one saw it."""
+    """Replay a trace under the model of an allocator, with the real allocator's requests."""
     model = find_policy(MODELS[allocator], mechanism="on", word=int(bits) // 8)
     return simulate(trace, model, scale=1, realloc="in-place")
 
@@ -73,7 +74,7 @@ def test_a_model_takes_the_heap_of_the_real_allocator(allocator, bits, trace):
 
 
 def with_null_for_nothing(trace):
-    """Return the events that are left where malloc(0) gives null: realloc of null is a malloc."""
+    """Return the events that remain if malloc(0) returns null; realloc of null is a malloc."""
     asks_nothing = (trace.op == Op.MALLOC) & (trace.size == 0)
     null = np.isin(trace.object, trace.object[asks_nothing])
     moves = np.flatnonzero(null & (trace.op == Op.REALLOC))

@@ -1,4 +1,4 @@
-"""The model of Scudo against what the library has done (tests/data/mallocs/scudo)."""
+"""The model of Scudo compared with the library's results (tests/data/mallocs/scudo)."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ CASES = [
 
 
 def expected_rows(name):
-    """Yield the values by column for each event of the library's, as text."""
+    """Yield the library's values by column for each event, as text."""
     packed = (DATA / f"{name}.csv.zst").read_bytes()
     head, *rows = zstandard.ZstdDecompressor().decompressobj().decompress(packed).splitlines()
     columns = head.decode().split(",")
@@ -32,7 +32,7 @@ def expected_rows(name):
 
 
 def rows(trace, policy):
-    """Yield the same of the model's."""
+    """Yield the model's values by column for each event, as text."""
     setting = Setting.of(open_source(DATA / f"{trace}.txt.zst"), policy, resident=True)
     watched = Watched(setting)
     description = setting.policy.description

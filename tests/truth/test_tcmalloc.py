@@ -1,7 +1,6 @@
-"""The model of tcmalloc against what the real one did: tests/data/mallocs/tcmalloc.
+"""The model of tcmalloc compared with the real one: tests/data/mallocs/tcmalloc.
 
-At every event the address is the same, and so is every figure that the library reported, and
-resident memory.
+At every event the address, every figure that the library reported, and resident memory are equal.
 """
 
 import csv
@@ -17,21 +16,21 @@ from simalloc.policy import find_policy
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "tcmalloc"
 BEFORE = 9 << 20
-"""Bytes mapped before the first event: a piece of metadata, and the first growth."""
+"""Bytes mapped before the first event: a block of metadata, and the first growth."""
 WRITTEN_BEFORE = 522 * 4096
-"""Bytes resident before the first event: a table of pages, and the first of each kind of record."""
+"""Bytes resident before the first event: a page table, and the first record of each kind."""
 SETTINGS = {"": {}, "aggr": {"aggressive_decommit": True}, "rate100": {"release_rate": 100.0}}
 CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("2.*/*.csv.zst"))
 
 
 def measured(case):
-    """Return the library's results, a row per event."""
+    """Return the library's results, one row per event."""
     with zstandard.open(MEASURED / case, "rt") as lines:
         return list(csv.DictReader(lines))
 
 
 def replayed(case, engine):
-    """Return the model's results, a row per event."""
+    """Return the model's results, one row per event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, _, setting = name.partition("@")
     model = find_policy("tcmalloc", version=version, **SETTINGS[setting])
@@ -41,9 +40,9 @@ def replayed(case, engine):
 
 
 def differing(case, engine):
-    """Return each row of the library's that the model's is not equal to, and the model's.
+    """Return each row of the library that the model's row does not equal, with the model's row.
 
-    A row has fewer values than the table has columns where only the address was measured.
+    A row has fewer values than the table has columns if only the address was measured.
     """
     pairs = zip(measured(case), replayed(case, engine), strict=True)
     return [(real, model) for real, model in pairs if not is_same(real, model)]

@@ -1,5 +1,6 @@
-/* One malloc of 8 bytes, then the bytes of each memory area that are resident and private: from
- * /proc/self/smaps, written without malloc. With a number, that many threads each do the same. */
+/* Calls malloc(8) once, then writes the resident and private bytes of each memory area from
+ * /proc/self/smaps, without malloc. With a number as the argument, that many threads each call
+ * malloc(8). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
