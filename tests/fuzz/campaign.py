@@ -1,18 +1,17 @@
 """Look for faults for some minutes: `make fuzz MINUTES=N`.
 
-A third of the time each goes to
+A third of the time each is spent on
 
 1. the property tests of both engines, the bounds and the pools, with fresh Hypothesis examples;
-2. random traces through the malloc of this system's C library and through its model, address by
-   address;
+2. random traces through this system's malloc and through its model, address by address;
 3. the readers, with fresh inputs: every format of logs, trace files, raw recordings, core files,
    snapshots, statistics of allocators, files of results, plans in TOML, and patterns. `make fuzz`
    runs them under the address and undefined-behaviour sanitizers, except memray, whose own code
    does not run there.
 
 Every seed and every count is printed. A shrunk trace of part 2 is written to
-tests/data/fuzz/addresses, where tests/fuzz/test_corpus.py replays it. The exit code is 1 if
-anything was found.
+tests/data/fuzz/addresses, where tests/fuzz/test_corpus.py replays it. The exit code is 1 if a fault
+was found.
 """
 
 import argparse
@@ -33,18 +32,18 @@ import run
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "data" / "fuzz"
 EXAMPLES = 40
-"""Examples of each property in one round."""
+"""Number of examples of each property in one round."""
 SEEDS = 1 << 32
 
 
 def say(text):
-    """Write a line at once."""
+    """Write a line and flush it."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def properties(until):
-    """Run the property tests in rounds of fresh examples; return whether all went well."""
+    """Run the property tests in rounds of fresh examples; return whether all rounds passed."""
     files = sorted((ROOT / "tests" / "property").glob("test_*.py"))
     rounds, good = 0, True
     while time.monotonic() < until:
@@ -100,7 +99,7 @@ def real_mallocs(until):
 
 
 def readers(until, python):
-    """Fuzz every reader for an equal time by a Python; return whether all went well."""
+    """Fuzz every reader for an equal time with a Python; return whether no reader failed."""
     names = [name for name in run.NAMES if name != "memray" or find_spec("memray")]
     if len(names) < len(run.NAMES):
         say("readers: memray skipped, it is not installed")
@@ -120,7 +119,7 @@ def readers(until, python):
 
 
 def main():
-    """Share the minutes out."""
+    """Divide the minutes among the three parts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("minutes", type=float)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Inputs for fuzzing simalloc's own files: traces with digests made right again, and recordings."""
+"""Inputs for fuzzing simalloc's own files: traces with corrected digests, and recordings."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from simalloc.trace.recorder import RawRecording
 
 RECORDING = Path(__file__).parents[1] / "data" / "recordings" / "threads.raw.zst"
 UNIT = 16 << 10
-"""A recording's header and each of its segments begin at a multiple of this."""
+"""Alignment in bytes of a recording's header and of each of its segments."""
 LONGEST_REPLAY = 10_000
 VALUES = (-1, 0, 1, 1 << 31, 1 << 47, (1 << 64) - 1, 1e30, "", "x", None, [], {}, [[1, 2, 3]])
 
@@ -39,7 +39,7 @@ def check_trace_file(number):
 
 
 def read_and_replay(content):
-    """Read a trace file and replay it if it is short, or a `SimallocError` refuses it."""
+    """Read a trace file and, if it is short, replay it; accept a `SimallocError`."""
     with tempfile.TemporaryDirectory() as folder, suppress(SimallocError):
         path = Path(folder) / "mutated.npz"
         path.write_bytes(content)
@@ -62,7 +62,7 @@ def check_recording(number):
 
 
 def read_recording(content):
-    """Read a raw recording and its header, or a `SimallocError` refuses it."""
+    """Read a raw recording and its header; accept a `SimallocError`."""
     with tempfile.TemporaryDirectory() as folder, suppress(SimallocError):
         path = Path(folder) / "1.1.raw"
         path.write_bytes(content)
@@ -102,7 +102,7 @@ def _members(trace):
 
 
 def _mutate_members(rng, members):
-    """Mutate one or several members; mostly make the header's digests right again."""
+    """Mutate one or several members, and mostly correct the header's digests."""
     for _ in range(rng.choice((1, 1, 2, 5))):
         name = rng.choice(list(members))
         if rng.random() < 0.1:
@@ -117,7 +117,7 @@ def _mutate_members(rng, members):
 
 
 def _mutate_array(rng, content):
-    """Change bytes of an array, and now and then any bytes of its member."""
+    """Change bytes of an array, and occasionally arbitrary bytes of its member."""
     if rng.random() < 0.1:
         inputs.mutate(rng, content)
         return
@@ -127,7 +127,7 @@ def _mutate_array(rng, content):
 
 
 def mutate_header(rng, members):
-    """Change a value of the header, if a mutation has left one."""
+    """Change a value of the header if the header is still readable."""
     try:
         header = _read_header(members)
     except ValueError:
@@ -143,8 +143,8 @@ def mutate_header(rng, members):
 
 
 def _correct_digests(members):
-    """Set the header's digests to the digests of the arrays, as far as these can be read."""
-    with suppress(Exception):  # whatever numpy and json find wrong is for the reader to find, too
+    """Set the header's digests to the digests of the arrays, if the arrays are readable."""
+    with suppress(Exception):  # the reader must also find every fault that numpy and json find
         header = _read_header(members)
         digests = Digests()
         for name in ("op", "size", "age"):

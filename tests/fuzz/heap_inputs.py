@@ -1,8 +1,8 @@
-"""Inputs for fuzzing what `simalloc snapshot` reads: core files, snapshots and statistics.
+"""Inputs for fuzzing the readers of `simalloc snapshot`: core files, snapshots and statistics.
 
-Core files and snapshots are mutations of one that is taken anew in each process, of a program of
-the tests. The input that is being read is therefore kept in the temporary folder, as `core-N` or
-`heap-N.npz`, until it has been read.
+Core files and snapshots are mutations of a valid one, taken from a test program anew in each
+fuzzing process. Therefore the current input is kept in the temporary folder as `core-N` or
+`heap-N.npz` until it has been read.
 """
 
 import io
@@ -47,7 +47,7 @@ from simalloc.report.table import write_table
 from simalloc.trace import Trace
 
 _BLOCKS = 60
-"""Places for blocks: few, so that a core file has 2 MB instead of 9 and is read faster."""
+"""Number of blocks, small so that a core file has 2 MB instead of 9 MB and is read faster."""
 PROCESS = Path(__file__).parents[1] / "unit" / "process"
 MALLOC_INFO = b"""<malloc version="1">
 <heap nr="0">
@@ -63,7 +63,7 @@ MALLOC_INFO = b"""<malloc version="1">
 </malloc>
 """
 FIRST_SEGMENT = 64 + 56 + 8
-"""Where a core file has the offset of its memory, behind headers and notes."""
+"""Position of the memory's offset in a core file, after headers and notes."""
 WORDS = (0, 1, 8, 1 << 12, 1 << 31, 1 << 47, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
 
@@ -115,7 +115,7 @@ def check_statistics(number):
 
 
 def read_heap(content, name):
-    """Read a file as `simalloc snapshot` and `simalloc run --start` do."""
+    """Read a file in the same way as `simalloc snapshot` and `simalloc run --start`."""
     path = Path(tempfile.gettempdir()) / name
     path.write_bytes(content)
     with suppress(SimallocError):
@@ -124,7 +124,7 @@ def read_heap(content, name):
 
 
 def _use(found):
-    """Do what commands do with a snapshot or an allocator's statistics."""
+    """Use a snapshot or an allocator's statistics as the commands do."""
     if not isinstance(found, Snapshot):
         _write(statistics_record(found), statistics_tables(found))
         return
@@ -144,7 +144,7 @@ def _write(record, tables):
 
 
 def _array(rng, member):
-    """Return an array with odd values, or of another type or shape, if it still is an array."""
+    """Return an array with unusual values, type or shape, if the member is still an array."""
     with suppress(ValueError, EOFError, SyntaxError, tokenize.TokenError):
         array = np.load(io.BytesIO(member))
         kind = rng.randrange(4)
@@ -181,7 +181,7 @@ def _core(threads):
 
 @cache
 def _words(threads):
-    """Return the places of the words of the core file that are not 0, of lists among them."""
+    """Return the positions of the core file's nonzero words, which include words of lists."""
     return np.flatnonzero(np.frombuffer(_core(threads), np.uint64)).tolist()
 
 

@@ -1,4 +1,4 @@
-"""Inputs for fuzzing the importers: valid logs of every format, and what mutation makes of them."""
+"""Inputs for fuzzing the importers: valid logs of every format, and their mutations."""
 
 import io
 import pickle
@@ -68,7 +68,7 @@ IMPORTS = {
     "pattern": (PATTERNS, None),
     "pattern-numbered": (NUMBERED, None),
 }
-"""The formats, with the guess for ambiguous frees, by their names for fuzzing."""
+"""Formats, each with the guess for ambiguous frees, by their names for fuzzing."""
 TOKENS = [
     *(b"0", b"-1", b"18446744073709551616", b"9223372036854775807", b"140737488355329"),
     *(
@@ -142,13 +142,13 @@ def glibc_trace():
 
 
 def whole(content):
-    """Return a log without its compression."""
+    """Return the uncompressed content of a log."""
     stream = LogStream(io.BytesIO(content), "log")
     return b"".join(iter(lambda: stream.read(1 << 20), b""))
 
 
 def mutated(name, number):
-    """Return input `number` of a format: a sample that has been mutated, or random bytes."""
+    """Return input `number` of a format: a mutated sample, or random bytes."""
     rng = random.Random(f"{name} {number}")
     if rng.random() < 0.05:
         return rng.randbytes(rng.choice((1, 8, 100, 5000)))
@@ -168,7 +168,7 @@ def mutate(rng, content):
 
 
 def keep_a_few_lines(rng, content):
-    """Cut a sample of many lines short: its first one, which may be a header, and some in a row."""
+    """Shorten a sample of many lines to its first line, perhaps a header, and some in a row."""
     lines = content.splitlines(keepends=True)
     if len(lines) > FEW_LINES:
         at = rng.randrange(1, len(lines))
@@ -218,13 +218,13 @@ MUTATIONS = (
 
 
 def read(name, content, *, lenient):
-    """Read an input as a log; returns its trace, or None if it is refused as it should be."""
+    """Read an input as a log; return its trace, or None if the importer refuses it properly."""
     log_format, match_frees = IMPORTS[name]
     return read_by(log_format, content, lenient=lenient, match_frees=match_frees)
 
 
 def read_by(log_format, content, *, lenient, match_frees=None):
-    """Read an input by a format, as `read` does by the name of one."""
+    """Read an input with a format object; `read` does this by the name of a format."""
     try:
         log = Log(LogStream(io.BytesIO(content), "log"), lenient, match_frees)
         reading = log_format.read(log)
@@ -237,9 +237,9 @@ def read_by(log_format, content, *, lenient, match_frees=None):
 
 
 def check(name, number, *, thorough=True):
-    """Read an input; if `thorough`, in both ways, and what comes out must be a trace.
+    """Read an input; if `thorough`, strictly and leniently. Each result must be a valid trace.
 
-    Otherwise it is read strictly if its number is odd, and leniently if it is even.
+    Without `thorough`, an input is read strictly if its number is odd, and leniently if it is even.
     """
     content = mutated(name, number)
     if not thorough:

@@ -13,19 +13,19 @@ from select import select
 from simalloc.trace.formats import memray as memray_format
 
 START = 20
-"""Bytes of a file that identify it: magic, versions of the format and of Python, flags."""
+"""Number of bytes that identify a file: magic, format and Python versions, flags."""
 SECONDS = 8
 WEIGHTS = (6, 1, 2)
-"""Weights of the uncompressed samples: the later ones take longer."""
+"""Weights of the uncompressed samples; the last ones are rarer because they take longer."""
 LZ4_START = b"\x04\x22\x4d\x18\x60\x40\x82"
 LZ4_BLOCK = 1 << 16
 LZ4_STORED = 1 << 31
-"""A block of the LZ4 frame format with this in its length is not compressed."""
+"""Flag in the length of a block of the LZ4 frame format that marks it as uncompressed."""
 
 
 @cache
 def samples():
-    """Return files of memray, which is installed as an extra; they differ from run to run."""
+    """Return files of memray, which must be installed; they differ from run to run."""
     return [
         captured(),
         captured(native_traces=True),
@@ -35,8 +35,8 @@ def samples():
 
 
 def captured(*, compressed=False, **options):
-    """Return a file of memray; one that is not compressed without the zeros that fill it up."""
-    import memray  # noqa: PLC0415 - only this format needs it
+    """Return a file of memray; if it is not compressed, without its padding of zeros."""
+    import memray  # noqa: PLC0415 - needed for this format only
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
@@ -52,7 +52,7 @@ def captured(*, compressed=False, **options):
 
 
 def allocate(depth):
-    """Allocate and move a block below some calls."""
+    """Allocate and reallocate a block below some calls."""
     if depth:
         return allocate(depth - 1)
     block = bytearray(1000)
@@ -61,17 +61,17 @@ def allocate(depth):
 
 
 def lz4(content):
-    """Return a file as a frame of LZ4 that stores it as it is: damage inside shows through."""
+    """Return a file in an LZ4 frame without compression, in which damage inside remains visible."""
     blocks = [content[at : at + LZ4_BLOCK] for at in range(0, len(content), LZ4_BLOCK)]
     framed = [(len(block) | LZ4_STORED).to_bytes(4, "little") + block for block in blocks]
     return LZ4_START + b"".join(framed) + bytes(4)
 
 
 def mutated(rng, mutate):
-    """Return a sample that has been mutated by `mutate`, mostly behind its start alone.
+    """Return a sample mutated by `mutate`, mostly only after its start.
 
-    Half of those that are not compressed are put into a frame of LZ4 then. Few are compressed
-    before, as damage there mostly ends the reading at once.
+    Half of the uncompressed samples are then put into an LZ4 frame. Few samples are compressed
+    before the mutation, because damage then mostly ends the reading at once.
     """
     *plain, compressed = samples()
     is_compressed = rng.randrange(16) == 0
@@ -84,11 +84,11 @@ def mutated(rng, mutate):
 
 
 class Server:
-    """A process that reads files as `memray_child.py` does, in a folder.
+    """A process that reads files in a folder, in the same way as `memray_child.py`.
 
-    `file` is the file that it read last, `peak` its maximum memory in kilobytes. memray's reader
-    reads memory that it has not written when a file is damaged, so that two readings of a file may
-    differ. The importer must be reproducible, so a file is not read again: the result is cached.
+    `file` is the last file that it read, `peak` its maximum memory in kilobytes. If a file is
+    damaged, memray's reader reads uninitialised memory, and two readings of the file may differ.
+    The importer must be reproducible. Therefore a file is read only once, and its result is cached.
     """
 
     def __init__(self, folder):
@@ -110,11 +110,11 @@ class Server:
         (self.folder / name).write_bytes(content)
 
     def get(self, name):
-        """Return a file of the folder."""
+        """Return the content of a file in the folder."""
         return (self.folder / name).read_bytes()
 
     def start_child(self, arguments, complaint):
-        """Read a file: what the importer's `start_child` does."""
+        """Read a file; replaces the importer's `start_child`."""
         file, names, _ = arguments
         content = Path(file).read_bytes()
         if content != self.file:
@@ -125,7 +125,7 @@ class Server:
         return Ended(self.get("records"), self.code)
 
     def ask(self):
-        """Have the file read."""
+        """Let the process read the file."""
         self.put("file", self.file)
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
@@ -138,7 +138,7 @@ class Server:
 
 
 class Ended:
-    """A process that has ended, as far as the importer asks of one."""
+    """A process that has ended, with the attributes that the importer uses."""
 
     def __init__(self, output, code):
         self.stdout = BytesIO(output)

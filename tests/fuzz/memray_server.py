@@ -1,12 +1,14 @@
-"""Runs a program again and again, much faster than a process each: `memray_server.py PROGRAM ...`.
+"""Runs a program many times, faster than in separate processes: `memray_server.py PROGRAM ...`.
 
-A line on stdin asks for a run with the arguments that follow. Its stdout goes to `records` and its
-stderr to `complaint`, in the current directory. The answer is a line on stdout: the program's exit
-code, negative if a signal ended it, and the most memory its process has had, in kilobytes.
+A line on stdin requests a run with the arguments after PROGRAM. The program's stdout goes to
+`records` and its stderr to `complaint`, in the current directory. The answer is a line on stdout:
+the program's exit code, negative if a signal ended it, and the peak memory of its process in
+kilobytes.
 
-`import memray` takes half a second, as does the first file with native traces, and a fork some
-milliseconds. So one process runs the program once unasked, to be prepared, answers, and others
-forked from it run it `RUNS` times each; where the program ends one before, another is forked.
+`import memray` takes half a second, the first file with native traces takes the same time, and a
+fork takes some milliseconds. Therefore one process runs the program once without a request, as a
+preparation. It then answers and forks workers. A worker runs the program up to `RUNS` times.
+If the program ends a worker earlier, another one is forked.
 """
 
 import gc
@@ -16,11 +18,11 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 
 RUNS = 200
-ENDED = 9  # exit code: there are no more requests
+ENDED = 9  # exit code of a worker when no requests remain
 
 
 def serve(program):
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     code = 0
     while code != ENDED:
         worker = os.fork()
@@ -45,9 +47,9 @@ def work(program):
 
 
 def run(program):
-    """Run the program as if it were a process of its own, and return its exit code."""
+    """Run the program as if in its own process, and return its exit code."""
     with Path("records").open("w") as sys.stdout, Path("complaint").open("w") as sys.stderr:
-        os.dup2(sys.stderr.fileno(), 2)  # native code complains too
+        os.dup2(sys.stderr.fileno(), 2)  # native code also writes errors
         try:
             exec(program, {"__name__": "__main__"})
         except SystemExit as ended:
@@ -56,7 +58,7 @@ def run(program):
 
 
 def answer(code, kilobytes):
-    """Write the exit code of the program, and its memory."""
+    """Write the program's exit code and its peak memory."""
     os.write(1, b"%d %d\n" % (code, kilobytes))
 
 
@@ -65,5 +67,5 @@ if __name__ == "__main__":
     program = compile(Path(sys.argv[0]).read_text("utf-8"), sys.argv[0], "exec")
     code = run(program)
     answer(code, getrusage(RUSAGE_SELF).ru_maxrss)
-    gc.freeze()  # so that a garbage collection does not copy shared pages
+    gc.freeze()  # prevents a garbage collection from copying shared pages
     serve(program)

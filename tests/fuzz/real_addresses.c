@@ -1,8 +1,8 @@
-/* Replays events from stdin by the malloc of this process and writes the address of each object.
+/* Replays events from stdin through this process's malloc and writes the address of each object.
  *
- * An event is three int64: op (0 malloc, 1 free, 2 realloc), object, size. The answer is an int64 for each event, 0
- * where it leaves no object. Nothing else in the process allocates.
- */
+ * An event is three int64: op (0 malloc, 1 free, 2 realloc), object, size. The answer to each event
+ * is an int64: the object's address, or 0 if the event leaves no object. The process allocates
+ * nothing else. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -14,7 +14,8 @@ from simalloc.trace import Op, Trace
 SOURCE = Path(__file__).with_suffix(".c")
 MODELLED = ("2.36", "2.41", "2.43", "2.44")
 LARGEST = 100_000
-"""Bytes: larger blocks may be mapped on their own, where the kernel chooses the address."""
+"""Maximum size in bytes; malloc may map larger blocks separately, at addresses the kernel chooses.
+"""
 
 
 def model():
@@ -52,7 +53,7 @@ def drawn(seed):
 def first_difference(program, policy, events):
     """Return the number of the first event whose address differs, from 1; 0 without a difference.
 
-    Addresses are relative to the first object's.
+    Addresses are relative to the first object's address.
     """
     done = subprocess.run([program], input=events.tobytes(), check=True, capture_output=True)
     real = np.frombuffer(done.stdout, np.int64)
@@ -64,7 +65,7 @@ def first_difference(program, policy, events):
 
 
 def shrunk(program, policy, events):
-    """Return a part of the events that still differs: no object of it can be left out."""
+    """Return a minimal part of the events that still differs: every object in it is necessary."""
     for number in np.unique(events[:, 1])[::-1].tolist():
         fewer = events[events[:, 1] != number]
         if len(fewer) and first_difference(program, policy, fewer):

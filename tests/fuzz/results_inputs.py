@@ -1,4 +1,4 @@
-"""Inputs for fuzzing files of results: SQLite files that a stranger has changed."""
+"""Inputs for fuzzing files of results: damaged or forged SQLite files."""
 
 import io
 import json
@@ -61,7 +61,7 @@ def check_results(number):
 
 
 def read_results(path, sound):
-    """Read a file of results by every command that takes one; `sound` is another such file."""
+    """Read a file of results with every command that accepts one; `sound` is a valid file."""
     for use in (_print, _rank, _pivot, _compare, _merge, _salvage, _add):
         with suppress(SimallocError):
             use(path, sound)

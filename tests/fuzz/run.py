@@ -1,11 +1,13 @@
-"""Fuzz the readers for long: `python tests/fuzz/run.py --inputs 1000000 gabber rep ...`.
+"""Fuzz the readers at length: `python tests/fuzz/run.py --inputs 1000000 gabber rep ...`.
 
-Each format is read in a process of its own, which may take 2 GB at most, 256 MB of them resident,
-and ten seconds an input. Under the sanitizers, addresses are not limited and both other limits are
-four times as high. Inputs are read strictly and leniently by turns, every eighth in both.
-Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong; but
-memray's samples are made anew each time, and so the input is kept in the file `memray-N`, and
-heap_inputs.py keeps core files and snapshots.
+Each format is read in its own process. It may use 2 GB of addresses, 256 MB of resident memory and
+ten seconds per input. Under the sanitizers, addresses are not limited, and both other limits are
+four times as high. Inputs are read strictly and leniently in turn, and every eighth in both ways.
+
+Input N of a format is always the same, so that `--first N --inputs 1` reproduces a fault.
+Exceptions are memray and the inputs of heap_inputs.py, whose samples differ in each process.
+Memray's current input is kept in the file `memray-N`; heap_inputs.py keeps core files and
+snapshots.
 """
 
 import argparse
@@ -22,7 +24,7 @@ import traceback
 from contextlib import nullcontext
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # which `python -P` leaves out
+sys.path.insert(0, str(Path(__file__).parent))  # `python -P` omits this folder
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import file_inputs
@@ -37,7 +39,7 @@ MEMORY = resource.RLIM_INFINITY if SANITIZED else 2 << 30
 RESIDENT = (1024 if SANITIZED else 256) << 10  # kilobytes
 SECONDS = 40 if SANITIZED else 10
 THOROUGH = 8
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt
 KEPT = 32 << 20
 
 
@@ -49,7 +51,7 @@ if SANITIZED:
 
 
 def work(name, first, count, number, peak, until):
-    """Check inputs one after another; `number` says how far it came."""
+    """Check inputs one after another; `number` is the number of the current input."""
     keep_freed_memory()
     gc.freeze()
     with memray_inputs.served() if name == "memray" else nullcontext() as server:
@@ -72,7 +74,7 @@ def work(name, first, count, number, peak, until):
 
 
 def check(name, number):
-    """Check one input of a format, of simalloc's own files, or of what users write."""
+    """Check one input of a format, of simalloc's own files, or of files that users write."""
     if name in CHECKS:
         CHECKS[name](number)
     else:
@@ -80,13 +82,13 @@ def check(name, number):
 
 
 def keep_freed_memory():
-    """Let malloc reuse its memory: otherwise half the time is spent on mapping buffers."""
+    """Let malloc keep freed memory, because otherwise mapping buffers takes half the time."""
     for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
         ctypes.CDLL(None).mallopt(parameter, KEPT)
 
 
 def fuzz(name, first, count, seconds=math.inf):
-    """Fuzz one format, for `seconds` at most, and return whether all went well."""
+    """Fuzz one format, for at most `seconds`, and return whether no fault was found."""
     number, peak = multiprocessing.RawValue("q", first), multiprocessing.RawValue("q", 0)
     started = time.monotonic()
     process = multiprocessing.Process(
@@ -106,7 +108,7 @@ def fuzz(name, first, count, seconds=math.inf):
 
 
 def main():
-    """Fuzz the formats that are named, or all of them."""
+    """Fuzz the named formats, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("formats", nargs="*", metavar="FORMAT")
     parser.add_argument("--inputs", type=int, default=1_000_000)

@@ -1,4 +1,4 @@
-"""Inputs for fuzzing what users write: plans in TOML, and patterns of `--from pattern`."""
+"""Inputs for fuzzing files that users write: plans in TOML, and patterns of `--from pattern`."""
 
 import random
 import tempfile
@@ -44,7 +44,7 @@ def check_plan(number):
 
 
 def check_regex(number):
-    """Make a format of mutated patterns, and read a log by them."""
+    """Make a format of mutated patterns, and read a log with it."""
     text = _mutated(f"regex {number}", PATTERNS).decode("utf-8", "surrogateescape")
     with suppress(SimallocError):
         made = PatternFormat({"malloc": text, "free": r"drop (?P<id>\S+)"})

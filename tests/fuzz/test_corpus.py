@@ -1,4 +1,4 @@
-"""Shrunk findings of `make fuzz`, replayed: logs by format, simalloc's own files, and addresses."""
+"""Minimised findings of `make fuzz`, replayed: logs by format, simalloc's files, and addresses."""
 
 from pathlib import Path
 

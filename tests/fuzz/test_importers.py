@@ -1,6 +1,6 @@
-"""No input crashes an importer, hangs it, or takes memory out of proportion: a short run.
+"""No input crashes or hangs an importer, or makes it use excessive memory: a short fuzzing run.
 
-`python tests/fuzz/run.py` makes a long one; tests/README.md has the figures.
+`python tests/fuzz/run.py` makes a long run; tests/README.md lists the figures.
 """
 
 import shutil
