@@ -26,12 +26,12 @@ SAYS_READY = "document.documentElement.dataset.ready"
 
 
 def find():
-    """The path of an installed Chromium, or None."""
+    """Return the path of an installed Chromium, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Page:
-    """One tab; `messages` holds every event that the browser sent so far."""
+    """One tab; `messages` contains every event that the browser has sent."""
 
     def __init__(self, to_browser, from_browser):
         self._to, self._from = to_browser, from_browser
@@ -80,7 +80,7 @@ class Page:
         return answer["result"].get("value")
 
     def open(self, path, width, height, *, dark=False, ratio=1, ready=SAYS_READY):
-        """Show a file in a window of a size, and wait for a condition in JavaScript."""
+        """Show a file in a window of a given size, and wait for a condition in JavaScript."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -108,7 +108,7 @@ class Page:
         return base64.b64decode(shot["data"])
 
     def complaints(self):
-        """Faults since the page was opened: exceptions, errors and warnings logged."""
+        """Errors since the page was opened: exceptions, and logged errors and warnings."""
         return [
             message["params"]
             for message in self.messages
@@ -117,7 +117,7 @@ class Page:
         ]
 
     def requests(self):
-        """The requested addresses since the page was opened."""
+        """Addresses requested since the page was opened."""
         return [
             message["params"]["request"]["url"]
             for message in self.messages
@@ -126,7 +126,7 @@ class Page:
 
 
 def _high(descriptor):
-    """Move a file descriptor away from 3 and 4."""
+    """Duplicate a file descriptor to a number of at least 10, which keeps 3 and 4 free."""
     high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(descriptor)
     return high
@@ -134,16 +134,16 @@ def _high(descriptor):
 
 @contextmanager
 def browser(profile):
-    """Start Chromium with a profile folder of its own and yield a `Page`."""
+    """Start Chromium with its own profile folder and yield a `Page`."""
     in_read, in_write, out_read, out_write = (_high(end) for _ in range(2) for end in os.pipe())
 
-    def place_pipes():  # where --remote-debugging-pipe looks for them
+    def place_pipes():  # descriptors 3 and 4, as --remote-debugging-pipe requires
         os.dup2(in_read, 3, inheritable=True)
         os.dup2(out_write, 4, inheritable=True)
 
     process = subprocess.Popen(
         [find(), *ARGUMENTS, f"--user-data-dir={profile}"],
-        preexec_fn=place_pipes,  # noqa: PLW1509 - only moves descriptors, after the fork
+        preexec_fn=place_pipes,  # noqa: PLW1509 - only moves descriptors after the fork
         close_fds=False,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Command lines of simalloc in this process: one of its own takes half a second to begin."""
+"""Command lines of simalloc run in this process, because starting a process takes half a second."""
 
 from contextlib import chdir
 

@@ -1,8 +1,8 @@
 """Fixtures of all tests, and the settings of Hypothesis.
 
-It draws the same examples in every run, up to a limit of time: a test cannot fail in a run whose
-change did not break it. The environment variable SIMALLOC_EXAMPLES sets another number of examples,
-and the option `--hypothesis-profile=anew` draws new ones.
+Hypothesis draws the same examples in every run, up to a time limit: only a change of the code can
+make a test fail. The environment variable SIMALLOC_EXAMPLES sets another number of examples, and
+the option `--hypothesis-profile=anew` draws new examples.
 """
 
 import os
@@ -29,11 +29,11 @@ settings.load_profile("same")
 
 
 LONG = ("property", "truth", "papers", "installed", "notebooks", "cli", "fuzz")
-"""The folders whose files take long."""
+"""Folders with slow tests."""
 
 
 def pytest_collection_modifyitems(items):
-    """Put what takes long first, so that no worker is left with it in the end."""
+    """Run slow tests first, so that no worker still runs one when the others have finished."""
 
     def place(item):
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
@@ -43,19 +43,19 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_configure():
-    """Restore Ctrl-C, which a process that a shell starts in the background ignores."""
+    """Restore Ctrl-C, which processes ignore if a shell started them in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def same_examples():
-    """Make examples independent of the modules that a run has imported by now.
+    """Make examples independent of the modules that a run has imported so far.
 
-    Hypothesis mixes the numbers in their sources into its draws; older versions do not, and are
-    left unchanged.
+    Hypothesis includes the numbers in the modules' sources in its draws. Older versions, which do
+    not, are left unchanged.
     """
     with suppress(ImportError):
-        from hypothesis.internal.conjecture import providers  # noqa: PLC0415 - where there is one
+        from hypothesis.internal.conjecture import providers  # noqa: PLC0415 - not in old versions
 
         if settings().derandomize:
             providers._get_local_constants = lambda: providers._local_constants
@@ -63,7 +63,7 @@ def same_examples():
 
 @pytest.fixture
 def shared_library(tmp_path):
-    """A function that compiles C into a shared library and returns its path."""
+    """Return a function that compiles C into a shared library and returns its path."""
 
     def build(source):
         path = tmp_path / "libmade.so"

@@ -1,4 +1,4 @@
-"""Core files of running processes, written as the kernel would."""
+"""Core files of running processes, written in the kernel's format."""
 
 import struct
 
@@ -15,7 +15,7 @@ def note(kind, content):
 
 
 def write_core(path, process):
-    """Write the writable memory of a process; it must not change meanwhile."""
+    """Write the writable memory of a process, which must not change meanwhile."""
     mappings = [one for one in process.mappings() if one.writable and one.readable]
     files = [one for one in process.mappings() if one.inode]
     notes = b""
@@ -44,7 +44,7 @@ def write_core(path, process):
 
 
 def damaged(whole, places, values):
-    """Return a core file in which words at places have other values."""
+    """Return a core file with other values in the words at some positions."""
     words = np.frombuffer(whole, np.uint64).copy()
     words[places] = values
     return words.tobytes()

@@ -1,14 +1,14 @@
-"""Waits of tests: for the event itself, with a limit for a slow and busy machine."""
+"""Waits of tests for an event, with a time limit for a slow and busy machine."""
 
 import time
 from contextlib import contextmanager
 
 PATIENCE = 300
-"""Seconds after which a test gives up a wait."""
+"""Seconds after which a test stops waiting."""
 
 
 def wait_until(comes):
-    """Ask a question until its answer is true, and return that answer."""
+    """Call a function until its result is true, and return that result."""
     end = time.monotonic() + PATIENCE
     while not (answer := comes()):
         assert time.monotonic() < end, "what the test waits for does not come"
@@ -18,7 +18,7 @@ def wait_until(comes):
 
 @contextmanager
 def ending(process):
-    """Yield a process that was started, and kill it if it has not ended by itself."""
+    """Yield a started process, and kill it if it has not exited by itself."""
     with process:
         try:
             yield process

@@ -1,4 +1,4 @@
-"""Programs that know their own blocks, run until they are ready."""
+"""Test programs that report their own blocks, run until they are ready."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass
 class Target:
-    """A program's own report."""
+    """A running program and its own report."""
 
     process: int
     child: subprocess.Popen
@@ -20,11 +20,11 @@ class Target:
 
     @property
     def heaps(self):
-        """The elements `heap` of its `malloc_info`."""
+        """Elements `heap` of the program's `malloc_info`."""
         return re.findall(r'<heap nr="\d+">(.*?)</heap>', self.xml, re.DOTALL)
 
     def ask(self, command):
-        """Send a command and return the words of the line that answers it."""
+        """Send a command and return the words of the answer's line."""
         self.child.stdin.write(f"{command}\n")
         self.child.stdin.flush()
         return self.child.stdout.readline().split()
@@ -32,7 +32,7 @@ class Target:
 
 @contextmanager
 def running(*words, **options):
-    """Run a program until it is ready, and end it afterwards."""
+    """Run a program until it is ready, yield it, and terminate it afterwards."""
     child = subprocess.Popen(
         [str(word) for word in words],
         stdin=subprocess.PIPE,
@@ -61,19 +61,20 @@ def running(*words, **options):
 
 
 def libcs():
-    """Return the folders of other versions of glibc, for tests that are to run with these too.
+    """Return the folders of other glibc versions, with which some tests also run.
 
-    They are in the folder that SIMALLOC_LIBCS names, each unpacked from Debian's packages libc6 and
-    libc6-dev of one version.
+    The environment variable SIMALLOC_LIBCS names their parent folder. Each folder contains Debian's
+    packages libc6 and libc6-dev of one version, unpacked.
     """
     folder = os.environ.get("SIMALLOC_LIBCS")
     return sorted(str(path) for path in Path(folder).iterdir()) if folder else []
 
 
 def unpacked(libc):
-    """Return the words of a command that compile and link a program for a libc, and its own parts.
+    """Return the words of a command that compiles and links a program for a libc.
 
-    All parts are named, because a compiler links a libc of today in a way that old ones lack.
+    All start files are named, because a compiler links today's libc in a way that old versions do
+    not support.
     """
     (loader,) = {path.resolve() for path in libc.rglob("lib/*/ld-linux-x86-64.so.2")}
     (start,) = libc.rglob("Scrt1.o")

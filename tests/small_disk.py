@@ -1,4 +1,4 @@
-"""A file system of a few kilobytes, on which files end where the disk does."""
+"""A file system of a few kilobytes, for tests with a full disk."""
 
 import subprocess
 from contextlib import contextmanager

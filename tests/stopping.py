@@ -8,7 +8,7 @@ from simalloc.process import LiveProcess, ProcessError
 
 
 def require_stopping():
-    """Skip the test where processes may not be stopped."""
+    """Skip the test if processes may not be stopped."""
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
             with LiveProcess(child.pid).stopped([], []):

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Compile all C code for 64-bit ARM with warnings as errors, and run tests of the core on an emulated processor. Run it in
-# the project's folder after `make .venv/built`. Arguments name tests that replace the tests of heap. It requires the
-# network and Debian 12's gcc-aarch64-linux-gnu and qemu-user-static. Python and the libraries for ARM are unpacked under
-# build/aarch64; nothing is installed. It takes 11 minutes of CPU time and is therefore not part of `make test`.
+# Compile all C code for 64-bit ARM with warnings as errors, and run tests of the core on an
+# emulated processor. Run it in the project's folder after `make .venv/built`. Arguments name tests
+# to run instead of the tests of heap. It requires the network and Debian 12's gcc-aarch64-linux-gnu
+# and qemu-user-static. Python and the libraries for ARM are unpacked under build/aarch64; nothing
+# is installed. It takes 11 minutes of CPU time and is therefore not part of `make test`.
 #
-# On 2026-11-22 with gcc 12.2, Python 3.11.2 and numpy 2.4.6 for ARM: no warning, and all 369 tests of heap and of the
-# agreement of the engines (3 drawn examples each) passed.
+# On 2026-11-22 with gcc 12.2, Python 3.11.2 and numpy 2.4.6 for ARM: no warning, and all 369 tests
+# of heap and of the agreement of the engines (3 drawn examples each) passed.
 set -euo pipefail
 here=$PWD/build/aarch64
 root=$here/root
 export PATH=$PWD/.venv/bin:$PATH
 mkdir -p "$here"/apt/{lists,archives}/partial "$here/packages" "$root"
 
-# Fetch Python from Debian for ARM with a separate configuration of apt.
+# Fetch Python for ARM from Debian with a separate configuration of apt.
 if ! test -e "$root/usr/bin/python3.11"; then
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
     > "$here/apt/sources.list"

@@ -35,11 +35,11 @@ NEWLIB = (
     "-DSIMALLOC_BOARD_NEWLIB",
     "-Wl,--wrap=_malloc_r,--wrap=_calloc_r,--wrap=_realloc_r,--wrap=_memalign_r,--wrap=_free_r",
 )
-"""The kernel's heap_3.c serves every request by newlib's malloc."""
+"""The kernel's heap_3.c passes every request to newlib's malloc."""
 
 
 def require():
-    """Skip the test if something is missing."""
+    """Skip the test if a tool or a source is missing."""
     missing = [tool for tool in (COMPILER, EMULATOR) if shutil.which(tool) is None]
     missing += [] if (KERNEL / "tasks.c").is_file() else [f"FreeRTOS in {KERNEL}"]
     if missing:
@@ -48,14 +48,14 @@ def require():
 
 @dataclass(frozen=True)
 class Recording:
-    """Bytes that a board sent, and the start of its heap."""
+    """Bytes that a board sent, and its program file."""
 
     content: bytes
     elf: Path
     heap: int
 
     def addresses(self):
-        """Return for each request the offset that the board returned, or None if it refused."""
+        """Return, for each request, the offset that the board returned, or None if it refused."""
         found = []
         for block in blocks(iter([self.content])):
             for kind, moved in zip(block.kind, block.moved, strict=True):

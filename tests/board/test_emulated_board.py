@@ -1,4 +1,4 @@
-"""FreeRTOS on an emulated Cortex-M3: recorded, imported, and placed as the board placed it."""
+"""FreeRTOS on an emulated Cortex-M3: recorded, imported, and placed as on the board."""
 
 import csv
 

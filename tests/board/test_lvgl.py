@@ -1,4 +1,4 @@
-"""LVGL's own heap on this machine: recorded, imported, and placed as LVGL placed it."""
+"""LVGL's own heap on this machine: recorded, imported, and placed as in LVGL."""
 
 import shutil
 import subprocess

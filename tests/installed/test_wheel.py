@@ -1,4 +1,4 @@
-"""The wheel, in an empty environment without extras: what the README says to type, typed there."""
+"""The wheel in an empty environment without extras, in which the README's commands must work."""
 
 import json
 import os
@@ -18,7 +18,7 @@ README = (PROJECT / "README.md").read_text("utf-8")
 
 
 def commands():
-    """Return the commands of the README's chapter on the command line, without their remarks."""
+    """Return the commands of the README's chapter on the command line, without their comments."""
     chapter = README.split("## On the command line")[1]
     lines = re.search(r"```\n(.*?)```", chapter, re.DOTALL)[1].splitlines()
     return [shlex.split(line, comments=True) for line in lines]
@@ -26,9 +26,9 @@ def commands():
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """The programs of an environment that has the wheel alone, linked from the build here.
+    """Return the programs of an environment with only the wheel, linked from the local build.
 
-    The build uses a copy of the build folder beside it, because other tests read the original.
+    The build uses a copy of the build folder, because other tests read the original.
     """
     folder = tmp_path_factory.mktemp("wheel")
     built = PROJECT / "build" / sys.implementation.cache_tag.replace("ython-", "")
@@ -48,7 +48,7 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def call(environment, tmp_path_factory):
-    """A function that runs a command there, in one folder far from the project."""
+    """Return a function that runs a command of the environment outside the project."""
     folder = tmp_path_factory.mktemp("elsewhere")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables = {**kept, "PATH": f"{environment}:{os.environ['PATH']}"}

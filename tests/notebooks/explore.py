@@ -38,7 +38,7 @@ RUN = """
     wrong: outputs().filter((one) => one.output_type === "error").map((one) => one.evalue) };
 })()
 """
-"""The first cell imports and reads; the second is timed, until fine cells are drawn."""
+"""The first cell imports and reads. The second is timed until its fine cells are drawn."""
 
 DO = """
 (async () => {

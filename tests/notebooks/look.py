@@ -20,7 +20,7 @@ from secrets import token_hex
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-import chromium  # noqa: E402 - lies in the folder above
+import chromium  # noqa: E402 - located in the parent folder
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {
@@ -73,7 +73,7 @@ new Promise((done) => {
 
 @contextmanager
 def jupyterlab(folder, theme="JupyterLab Light", root=ROOT):
-    """Start a JupyterLab on a folder with settings of its own and yield its address."""
+    """Start a JupyterLab on a folder with its own settings and yield its address."""
     themes = {"@jupyterlab/apputils-extension/themes": {"theme": theme}}
     for name, values in {**SETTINGS, **themes}.items():
         path = folder / "settings" / f"{name}.jupyterlab-settings"
@@ -108,7 +108,7 @@ def jupyterlab(folder, theme="JupyterLab Light", root=ROOT):
 
 
 def look(page, address, path, target, width):
-    """Run a notebook and take a picture of all of it; raises if a cell fails."""
+    """Run a notebook and take a picture of the whole notebook; raise an error if a cell fails."""
     page.call(
         "Emulation.setDeviceMetricsOverride",
         width=width,
@@ -134,7 +134,7 @@ def look(page, address, path, target, width):
 
 
 def main():
-    """Draw the notebooks named on the command line."""
+    """Take pictures of the notebooks that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")

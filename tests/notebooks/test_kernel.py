@@ -1,4 +1,4 @@
-"""Progress at a notebook, and its end on an interrupt."""
+"""Progress in a notebook, and its end after an interrupt."""
 
 import re
 
@@ -38,7 +38,7 @@ def kernel(tmp_path_factory):
 
 
 def reply(client, asked):
-    """Return the answer to a request; a kernel slow to start still answers earlier ones."""
+    """Return the reply to a request, ignoring late replies to earlier requests."""
     while True:
         message = client.get_shell_msg(timeout=PATIENCE)
         if message["parent_header"].get("msg_id") == asked:
@@ -46,7 +46,7 @@ def reply(client, asked):
 
 
 def messages(client, asked, wanted):
-    """Yield the messages of a kind that belong to a request, as they come."""
+    """Yield the messages of the wanted kinds that belong to a request, as they arrive."""
     while True:
         message = client.get_iopub_msg(timeout=PATIENCE)
         if message["parent_header"].get("msg_id") == asked and message["msg_type"] in wanted:
@@ -55,7 +55,7 @@ def messages(client, asked, wanted):
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_long_work_shows_progress_and_stops_at_once_when_interrupted(kernel, work):
-    """It takes minutes, and is interrupted after seconds."""
+    """The work takes minutes and is interrupted after seconds."""
     manager, client = kernel
     asked = client.execute(f"{work};")
     shown = messages(client, asked, {"display_data", "update_display_data"})
@@ -95,7 +95,7 @@ def test_completion_and_help_know_the_api(kernel):
 
 
 def test_text_of_an_object_is_returned_and_not_shown(kernel):
-    """In a kernel rich writes to the cell whatever stream it is given, unless that is forbidden."""
+    """In a kernel, rich writes to the cell instead of the given stream, unless this is disabled."""
     _, client = kernel
     run = 'simalloc.simulate("p2c", "first-fit-ao:growth=8K")'
     asked = client.execute(f"run = {run}; print(len(str(run)) > 400, f'{{run.policy}}')")

@@ -1,4 +1,4 @@
-"""Common parts of the tests of every paper: its page, and a measurement without a bar."""
+"""Common parts of all papers' tests: the paper's page, and a measurement without a progress bar."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,5 +8,5 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 @contextmanager
 def no_progress(_label, _total):
-    """Stand in for the bar that a command shows."""
+    """Replace a command's progress bar."""
     yield lambda _: None

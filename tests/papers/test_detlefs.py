@@ -1,4 +1,4 @@
-"""Detlefs, Dosser & Zorn's tables, measured: what the page in docs claims."""
+"""Detlefs, Dosser & Zorn's tables, measured: the claims of the page in docs."""
 
 import pytest
 from paper_pages import DOCS, no_progress

@@ -1,4 +1,4 @@
-"""Ellermann's workloads, measured: what the page in docs says."""
+"""Ellermann's workloads, measured: the claims of the page in docs."""
 
 import pytest
 from paper_pages import DOCS, no_progress

@@ -1,4 +1,4 @@
-"""Gabber's tables beside generated and recorded traces: what the page in docs claims."""
+"""Gabber's tables beside generated and recorded traces: the claims of the page in docs."""
 
 import pytest
 from paper_pages import DOCS

@@ -1,7 +1,7 @@
-"""The statistics of the shipped traces against tables 1, 2, 5, 6 and 7, and against their makers.
+"""The shipped traces' statistics compared with tables 1, 2, 5, 6 and 7 and with their origins.
 
-The genuine traces are not the paper's own recordings: programs, inputs and libraries of their time
-were brought together again. So each comes as near as it does; the tolerances say how near.
+The genuine traces are not the paper's own recordings. They were made again with programs, inputs
+and libraries of the time. Therefore they differ from print, and the tolerances state by how much.
 """
 
 from functools import cache
@@ -26,7 +26,7 @@ def statistics_of(name):
 
 
 def printed_classes(name):
-    """Table 2's row by upper bounds in bytes, without empty classes."""
+    """Return table 2's row by upper bounds in bytes, without empty classes."""
     units = {"K": 1 << 10, "M": 1 << 20}
     bounds = {
         column: int(column.rstrip("KM")) * units.get(column[-1], 1) for column in table(2).columns
@@ -35,9 +35,9 @@ def printed_classes(name):
     return {bounds[column]: int(cell.value) for column, cell in row.items() if cell.value}
 
 
-# Counts by the traces' makers while recording, from the event stream alone.
+# Counts that the traces' recorders made from the event stream alone.
 RECORDED = {
-    # objects with a realloc as new and as same, bytes, peaks, lifetimes plain and weighted
+    # objects with a realloc as a new or the same object, bytes, peaks, lifetimes plain and weighted
     "espresso": (1_675_490, 1_659_362, 107_045_697, 4_387, 263_729, 15_272, 151_271),
     "gcc": (762_680, 762_678, 19_817_780, 94_911, 2_656_167, 1_077_465, 1_197_748),
     "ghostscript": (400_496, 400_496, 36_045_448, 15_485, 1_130_524, 815_704, 791_077),
@@ -122,7 +122,7 @@ def test_reconstructions_meet_every_printed_digit(name, seed):
     ],
 )
 def test_what_the_reconstructions_were_derived_from(name, described, third, fourth):
-    """As printed in tables 3 and 4, except LRUsim under the binary buddy (77.6 in table 3)."""
+    """The figures of tables 3 and 4, except LRUsim under the binary buddy (77.6 in table 3)."""
     run = simulate(load(name), find_policy(described))
     percent = [
         100 * (run.peak_heap_bytes / run.live_bytes_at_peak_heap - 1),

@@ -1,4 +1,4 @@
-"""Johnstone & Wilson's tables 1 to 7 and figure 1, measured: what the page in docs claims."""
+"""Johnstone & Wilson's tables 1 to 7 and figure 1, measured: the claims of the page in docs."""
 
 from statistics import median
 
@@ -28,7 +28,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def here(results):
-    """A cell of table 3 or 4 as measured, growth as printed."""
+    """Return a measured cell of table 3 or 4, with growth as printed."""
 
     def cell(number, program, row, variant=AS_PRINTED):
         return percent(results.runs[Job(program, variant.policies[row])], number)

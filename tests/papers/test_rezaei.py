@@ -1,4 +1,4 @@
-"""Rezaei's figures and statements, measured: what the page in docs says."""
+"""Rezaei's figures and statements, measured: the claims of the page in docs."""
 
 import pytest
 from paper_pages import DOCS, no_progress

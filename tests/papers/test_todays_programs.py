@@ -1,4 +1,4 @@
-"""Programs of today under Johnstone & Wilson's policies: what docs/todays-programs.md claims."""
+"""Today's programs under Johnstone & Wilson's policies: the claims of docs/todays-programs.md."""
 
 import pytest
 from paper_pages import DOCS, no_progress
@@ -17,7 +17,7 @@ BEST, FIRST = PAIR
 
 @pytest.fixture(scope="module")
 def results():
-    """Replay only the cases: experiments.growth keeps all other results, tested by test_growth."""
+    """Replay only the cases; experiments.growth stores all other results and tests them."""
     row_of = {256 * SCALE: "{}", 512 * SCALE: "{}-8k"}
     kept = {
         Job(one.trace, row_of[one.unit].format(one.policy)): one.waste
@@ -29,7 +29,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def changed(results):
-    """Waste with one thing changed, the most that is live then, by program and change's name."""
+    """Return waste and peak live bytes with one change, by program, change and policy."""
     return {
         (case.program, change.name, policy): (percent(run, 4), run.max_live_bytes)
         for case in CASES

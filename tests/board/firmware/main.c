@@ -1,5 +1,6 @@
-/* Sessions that come and go on FreeRTOS: each has a task, a queue and a timer, and its messages are passed by pointer.
- * The heap is small, so that some requests are refused. All randomness is seeded. */
+/* Sessions that begin and end on FreeRTOS. Each session has a task, a queue and a timer, and passes
+ * its messages by pointer. The heap is small, so that some requests are refused. All randomness is
+ * seeded. */
 #include <stdint.h>
 
 #include "FreeRTOS.h"

@@ -6,7 +6,7 @@
 void board_open(const char *name, size_t length);
 /* Adds a byte to the file; `context` is unused. */
 void board_put(unsigned char byte, void *context);
-/* Writes the bytes that are held back. */
+/* Writes the buffered bytes. */
 void board_write(void);
 _Noreturn void board_exit(int code);
 #endif

@@ -1,4 +1,4 @@
-/* Asks for memory in every way that the logs in this directory can tell apart. */
+/* Allocates in every way that the logs in this directory can distinguish. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #ifdef MTRACE
@@ -46,5 +46,5 @@ int main(void)
     free(nothing);
     free(copy);
     too_much = realloc(grown, (size_t)1 << 61);
-    return too_much != NULL; /* what has grown is never freed */
+    return too_much != NULL; /* the grown object is never freed */
 }
