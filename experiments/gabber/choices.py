@@ -23,8 +23,10 @@ OTHERWISE: Final[Mapping[str, FreeChoice]] = {
     "clusters live four times as long": replace(CHOSEN, passing=CHOSEN.passing * 4),
     "meta-data lives a quarter as long": replace(CHOSEN, brief=CHOSEN.brief // 4),
     "meta-data lives four times as long": replace(CHOSEN, brief=CHOSEN.brief * 4),
-    "all files stay alike": replace(CHOSEN, frequent=0.25, stay=1.0),
-    "a tenth of the files stays nine times the mean": replace(CHOSEN, frequent=0.1, stay=9.0),
+    "all files stay equally long": replace(CHOSEN, frequent=0.25, stay=1.0),
+    "a tenth of the files stays nine times as long as the mean": replace(
+        CHOSEN, frequent=0.1, stay=9.0
+    ),
 }
 """Alternatives to the free choices; each alternative changes one choice."""
 

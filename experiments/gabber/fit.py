@@ -121,9 +121,9 @@ def _emacs(trace: Trace) -> list[tuple[Value, ...]]:
             "about 65",
             _one(100 * float((size * times)[small].sum() / (size * times).sum())),
         ),
-        (f"sizes that come more than {_OFTEN} times", "one class", often),
-        (f"sizes that come fewer than {_SELDOM} times", "the other", seldom),
-        ("sizes in between", "none", len(size) - often - seldom),
+        (f"sizes allocated more than {_OFTEN} times", "first of two classes", often),
+        (f"sizes allocated fewer than {_SELDOM} times", "second class", seldom),
+        ("all other sizes", "none", len(size) - often - seldom),
     ]
 
 

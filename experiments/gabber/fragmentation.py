@@ -109,5 +109,5 @@ def work_table(full: GabberRuns) -> Table:
             "visited, maximum",
         )
     ]
-    title = "Processor time, printed; simulated and blocks visited, on the generated traces in full"
+    title = "Printed processor time, simulated time and visited blocks; generated traces in full"
     return Table(title, ("", *columns), rows)

@@ -76,8 +76,7 @@ def ranks_table(results: Results) -> Table:
         f"{EMACS}\ngenerated, in full",
         *map(heading, LIKE_EMACS),
     )
-    note = "Ranks compare the allocators under which the trace was replayed."
-    return Table("Ranks by fragmentation at the end; 1 is the lowest", columns, rows, (note,))
+    return Table("Ranks by fragmentation at the end; 1 is the lowest", columns, rows)
 
 
 def same_order(results: Results, key: str, number: int, *, full: bool) -> tuple[int, int]:
