@@ -49,13 +49,13 @@ WRONG: Final = 10
 """Percentage of the objects with wrong knowledge, in the second trial."""
 
 KNOWLEDGE: Final = {
-    "nothing": "no forecast, as a control; objects take low ends in the first half, then high ends",
+    "nothing": "no forecast (control); first-half objects take low ends, later objects high ends",
     "sizes of others": "the sizes that live long in other programs",
     "sizes, first half": "the sizes that lived long in the program's own first half",
     "sites, first half": "the call sites and sizes that lived long in the program's own first half",
     "sites": "the call sites and sizes that live long in the whole program",
-    "10 % wrong": "the class of each lifetime, with a tenth of the classes wrong",
-    "classes": "the class of each lifetime",
+    "10 % wrong": "whether each object is long-lived, with a tenth of the answers wrong",
+    "classes": "whether each object is long-lived",
     "deaths": "the time at which each object dies",
 }
 """Kinds of knowledge, in ascending order of the knowledge that a policy needs."""

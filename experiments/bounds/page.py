@@ -142,8 +142,8 @@ def possible_table(rows: Sequence[Possible]) -> Table:
         "peak live",
         "first fit %",
         "best fit %",
-        "lowest found, above",
-        "%",
+        "lowest found - peak",
+        "lowest found %",
         "status",
     )
     cells: list[tuple[Value, ...]] = [
@@ -205,7 +205,8 @@ def growing_table(growing: Mapping[str, Sequence[float | None]]) -> Table:
         (policy, *(_times(one, 3) for one in ratios)) for policy, ratios in growing.items()
     ]
     columns = ("policy", *(f"2^{log2(live):.0f}" for live in GROWING))
-    title = f"Robson's adversary by live bytes, objects of up to 2^{log2(LARGE[1]):.0f}"
+    largest = f"2^{log2(LARGE[1]):.0f}"
+    title = f"Peak heap / live bytes under robson, by live bytes; objects of up to {largest} bytes"
     return Table(title, columns, cells)
 
 
