@@ -50,9 +50,9 @@ def require_memory(
     may = room()
     if may is not None and needed > may:
         raise SimallocError(
-            f"{what} needs about {spell_bytes(needed)} of memory, and {spell_bytes(may)} may be "
-            f"used here. {remedy}, or set "
-            f"{VARIABLE}={(needed >> 30) + 1}G if you know that this is too high"
+            f"{what} needs about {spell_bytes(needed)} of memory, but only "
+            f"{spell_bytes(may)} may be used here. {remedy}, or set "
+            f"{VARIABLE}={(needed >> 30) + 1}G if this estimate is too high"
         )
     sentence = f"{what} needs about {spell_bytes(needed)} of memory"
     if needed >= STATED and sentence not in _stated:

@@ -334,7 +334,7 @@ def user_candidate(text: str, python: str = "") -> Candidate:
     """
     allocator, _, settings = text.strip().partition(":")
     if allocator not in MODELS or MODELS[allocator] not in CATALOGUE:
-        raise SimallocError(f"no model of {allocator!r}. Available: {', '.join(MODELS)}")
+        raise SimallocError(f"{allocator!r} has no model; choose one of {', '.join(MODELS)}")
     return Candidate(allocator, settings, python)
 
 

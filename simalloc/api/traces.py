@@ -198,5 +198,5 @@ def open_sources(sources: Source | Iterable[Source], *, progress: bool | None) -
     given = [sources] if isinstance(sources, (Trace, TraceFile)) else listed(sources)
     opened: list[EventSource] = [open_source(source, progress=progress) for source in given]
     if not opened:
-        raise SimallocError("no traces are given")
+        raise SimallocError("no traces are given; give at least one")
     return opened

@@ -188,7 +188,7 @@ def frame_of(
 ) -> Frame:
     """Return the frame that `heap_map` describes. Raises the same exceptions as `heap_map`."""
     if min(columns, rows) < 1:
-        raise ValueError(f"{columns} columns and {rows} rows make no map")
+        raise ValueError(f"columns is {columns} and rows is {rows}; both take at least 1")
     first, last, low, high = _window(run, events, addresses)
     cell_events, wide = _cells(last - first, columns)
     cell_bytes, tall = _cells(high - low, rows)
@@ -245,7 +245,10 @@ def _window(
     low, high = addresses or (0, run.peak_heap_bytes)
     lowest, highest = int(low * run.scale), round(high * run.scale)
     if not 0 <= first <= last <= run.events or not 0 <= lowest <= highest:
-        raise ValueError(f"events {first} to {last}, addresses {low} to {high} are not a window")
+        raise ValueError(
+            f"events {first} to {last} and addresses {low} to {high} are not a window; both "
+            "ranges must be ascending and within the run"
+        )
     return first, last, lowest, highest
 
 

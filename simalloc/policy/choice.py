@@ -55,7 +55,7 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
         for policy in _named(name, folder):
             found += _with_grid(policy, grid, ("policies", str(name)))
     if not found:
-        raise PlanError("no policies are given", key=("policies",))
+        raise PlanError("no policies are given; give at least one", key=("policies",))
     return tuple(_unique(found))
 
 

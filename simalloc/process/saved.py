@@ -68,7 +68,10 @@ def load_snapshot(path: Path) -> Snapshot:
         header = load_arrays(path, {"header": (np.uint8, 1)}, limit=_MAX_HEADER)["header"]
         rest = json.loads(header.tobytes())
         if not isinstance(rest, dict) or rest.pop("format", None) != _FORMAT:
-            raise ProcessError(f"{path} is a snapshot of another version of simalloc")
+            raise ProcessError(
+                f"{path} is a snapshot of another version of simalloc; take it again with this "
+                "version"
+            )
         blocks = Blocks(**load_arrays(path, _COLUMNS))
         _check_blocks(blocks)
         if "state" in rest:

@@ -15,7 +15,7 @@ def typed(kind: type[_T], values: Mapping[str, Any]) -> _T:
     made = kind(**values)
     for name, hint in get_type_hints(kind).items():
         if not _fits(getattr(made, name), hint):
-            raise TypeError(f"{name} has a value of another type")
+            raise TypeError(f"{name} has a value of an unexpected type")
     return made
 
 

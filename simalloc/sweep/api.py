@@ -100,7 +100,7 @@ def run_sweep(
             raise PlanError(f"{reason}simulate_all() takes it", key=("policies",))
     sources = find_sources(traces, Path())
     if not sources:
-        raise PlanError("no traces are given", key=("traces",))
+        raise PlanError("no traces are given; give at least one", key=("traces",))
     plan = Plan(
         sources,
         described,

@@ -60,7 +60,9 @@ def find_workloads(given: object, folder: Path) -> tuple[Source, ...]:
         described = {field: value for field, value in table.items() if field != "seed"}
         if name in WORKLOADS:
             if described:
-                raise PlanError(f"the only key of a workload is seed; {name} has others", key=key)
+                raise PlanError(
+                    f"{name} has keys other than seed, the only key of a workload", key=key
+                )
             found += [WorkloadSource.of(name, seed) for seed in seeds]
         else:
             synthetic = _synthetic(name, described, folder)

@@ -125,7 +125,7 @@ def _create(connection: sqlite3.Connection, schema: Iterable[str]) -> None:
 def _check_identity(path: str | PathLike[str], connection: sqlite3.Connection) -> None:
     if _pragma(connection, "application_id") != APPLICATION:
         raise ResultsError(
-            f"{path}: is empty, or another program's database: not a file of results"
+            f"{path}: is not a file of results: it is empty, or another program's database"
         )
     version = _pragma(connection, "user_version")
     if version != VERSION:

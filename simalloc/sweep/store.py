@@ -90,7 +90,7 @@ def unpack_timeline(interval: int, packed: bytes) -> Timeline:
     except (zlib.error, TypeError, ValueError) as error:
         raise ValueError(f"a timeline is damaged: {error}") from error
     if not inflater.eof:
-        raise ValueError("a timeline is cut off, or longer than one can be")
+        raise ValueError("a timeline is cut off or too long")
     if not isinstance(interval, int) or interval < 1:
         raise ValueError(f"a timeline has the interval {interval!r}")
     return Timeline(interval, *(extremes[:, column] for column in range(4)))

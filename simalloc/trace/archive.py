@@ -67,11 +67,11 @@ class Archive:
         shape, start = _shape(content[:_NPY_HEADER_LIMIT].tobytes())
         if len(shape) != dimensions:
             raise TraceError(
-                f"is damaged: {name} is not an array of bytes in {dimensions} dimensions"
+                f"is damaged: {name} is not an array of bytes with {dimensions} dimensions"
             )
         length = math.prod(shape)
         if length > limit:
-            raise TraceError(f"is damaged: {name} has {length} bytes; {limit} bytes are the limit")
+            raise TraceError(f"is damaged: {name} has {length} bytes; the limit is {limit} bytes")
         if not whole or len(content) != start + length:
             raise TraceError(f"is damaged: {name} does not have the {length} bytes that it states")
         if check_sum and zlib.crc32(content.data) != member.CRC:
@@ -92,7 +92,7 @@ class Archive:
             content = np.frombuffer(self._stream.read(packed), np.uint8)
             return content[:limit], len(content) <= limit
         if member.compress_type != zipfile.ZIP_DEFLATED:
-            raise TraceError(f"{member.filename} is compressed by another method than deflate")
+            raise TraceError(f"{member.filename} is compressed with a method other than deflate")
         return self._inflate_deflated(packed, min(member.file_size, limit))
 
     def _inflate_deflated(self, packed: int, room: int) -> tuple[NDArray[np.uint8], bool]:

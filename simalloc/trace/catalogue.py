@@ -91,9 +91,7 @@ def as_path(given: object) -> Path:
     """
     if isinstance(given, (str, os.PathLike)) and str(given):
         return Path(given)
-    raise TraceError(
-        f"a trace is given by its name, its path or as a Trace, not as {kind_of(given)}"
-    )
+    raise TraceError(f"{kind_of(given)} is not a trace; give a name, a path or a Trace")
 
 
 def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
@@ -175,7 +173,7 @@ def _is_trace_file(path: Path, device: int | None) -> bool:
         return False
     if device is not None:
         raise TraceError(
-            "is a trace, which has no devices to choose from: leave out --device", path=path
+            "is a trace, which has no devices to choose from; leave out --device", path=path
         )
     return True
 

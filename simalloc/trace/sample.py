@@ -22,8 +22,9 @@ def refuse_sample(source: EventSource) -> None:
     """Raise `SimallocError` if a trace is a sample, which does not represent the whole program."""
     if sampled_every(source.provenance):
         raise SimallocError(
-            f"{source.name} is a sample (--every), which lacks most of the program's objects. No "
-            "heap can be predicted from it. Record without --every; `simalloc sites` reads samples"
+            f"{source.name} is a sample (--every), which lacks most of the program's "
+            "objects, so no heap can be predicted from it. Record without --every, or use "
+            "`simalloc sites`, which reads samples"
         )
 
 

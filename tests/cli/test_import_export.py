@@ -89,7 +89,7 @@ def test_a_device_is_only_chosen_where_there_are_several(tmp_path):
         assert result.exit_code == 2
         assert "log: has no devices to choose from" in result.stderr
     result = simalloc("device", "make", "--device", "1")
-    assert "which has no devices to choose from: leave out --device" in result.stderr
+    assert "which has no devices to choose from; leave out --device" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 

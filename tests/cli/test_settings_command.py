@@ -142,7 +142,7 @@ def test_a_sample_is_refused(command, tmp_path):
     [
         (["--budget", "10"], "no setting stays below 10 bytes; the smallest peak is"),
         (["--budget", "much"], "'--budget': 'much' is not a size"),
-        (["--settings", "hoard"], "no model of 'hoard'"),
+        (["--settings", "hoard"], "'hoard' has no model"),
         (["--settings", "glibc:speed=11"], "no parameter 'speed'"),
     ],
 )

@@ -36,7 +36,7 @@ class Device(Family):
 
     def __post_init__(self) -> None:
         if self.capacity < 0 or self.capacity > UNLIMITED:
-            raise PolicyError(f"capacity is {self.capacity}; it takes 0 (no end) to {UNLIMITED}")
+            raise PolicyError(f"capacity is {self.capacity}; it takes 0 (no limit) to {UNLIMITED}")
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names; parameters of heaps are not set."""

@@ -119,7 +119,10 @@ class PyTorch(Device):
         check_share("garbage_collection_threshold", self.garbage_collection_threshold)
         total = self.total or self.available
         if not self.available <= total <= UNLIMITED:
-            raise PolicyError(f"total is {total}; it takes a capacity, {self.capacity}, or more")
+            raise PolicyError(
+                f"total is {total}; it needs a capacity of at most this size, but capacity is "
+                f"{self.capacity}"
+            )
         if self.fraction < 1 and not self.capacity:
             raise PolicyError("a memory fraction is a share of the capacity; set capacity too")
         allowed = floor(self.fraction * total) if self.fraction < 1 else None

@@ -92,8 +92,8 @@ def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> Poli
     """
     if not isinstance(given, (type, UserPolicy)):
         raise PolicyError(
-            f"{kind_of(given)} is not a policy. Give a policy, its name or its class: "
-            "`run.policy` for a run, or Policy(NAME, DESCRIPTION) for a description"
+            f"{kind_of(given)} is not a policy. Give a policy, its name or its class, such "
+            "as `run.policy` for a run or Policy(NAME, DESCRIPTION) for a description"
         )
     code = code_of_class(given if isinstance(given, type) else type(given))
     values = {} if isinstance(given, type) else values_of(given)

@@ -151,8 +151,9 @@ def _begin(held: Held, recorder: LoadedObject, message: bytes) -> None:
     error = ctypes.c_int(result & 0xFFFFFFFF).value
     if error:
         raise ProcessError(
-            f"{held.process.name} cannot record: {os.strerror(error)}. The recording would be "
-            f"{message.partition(bytes(1))[0].decode('utf-8', 'replace')}"
+            f"{held.process.name} cannot record into "
+            f"{message.partition(bytes(1))[0].decode('utf-8', 'replace')}: "
+            f"{os.strerror(error)}"
         )
 
 

@@ -162,8 +162,8 @@ def _device(log: Log, traces: list[list[Any]]) -> int:
     used = [device for device, entries_ in enumerate(traces) if entries_]
     if not used:
         raise log.wrong(
-            "has no events: call torch.cuda.memory._record_memory_history() before the code to "
-            "be recorded"
+            "has no events; call torch.cuda.memory._record_memory_history() before the "
+            "code to be recorded"
         )
     listed = ", ".join(map(str, used))
     if log.device is not None:

@@ -99,7 +99,7 @@ def detect(stream: LogStream) -> Format:
         if each.sniff(head):
             return each
     if head.startswith(ZIP_START):
-        raise TraceError("is a zip archive: a trace of simalloc needs no import", path=stream.name)
+        raise TraceError("is a zip archive; a trace of simalloc needs no import", path=stream.name)
     if head.startswith(_MARKS):
         raise TraceError(
             "begins with a byte order mark; save it as UTF-8 without a byte order mark",
@@ -107,9 +107,12 @@ def detect(stream: LogStream) -> Format:
         )
     if _FREE_BYTES.search(head):
         raise TraceError(
-            "reports the heap's free bytes; a trace requires every malloc and free. Record them on "
-            "the board (docs/boards.md), or use `--from pattern` if other lines contain them. "
-            "simalloc.draw_timelines draws such a log beside a model (board_log)",
+            (
+                "reports only the heap's free bytes; a trace requires every malloc and free. "
+                "Record them on the board (docs/boards.md), use `--from pattern` if other "
+                "lines contain them, or draw this log beside a model with "
+                "simalloc.draw_timelines (board_log)"
+            ),
             path=stream.name,
         )
     start = repr(head[:40]).removeprefix("b")

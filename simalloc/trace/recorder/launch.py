@@ -39,8 +39,10 @@ def preload_library() -> Iterator[Path]:
         source = resources.files("simalloc.trace.recorder").joinpath(LIBRARY)
         if not source.is_file():
             raise ProgramError(
-                "this simalloc was built without the recorder, which needs Linux with glibc; logs "
-                "of other tools can be imported: simalloc import --help",
+                (
+                    "this simalloc was built without the recorder, which needs Linux with glibc; "
+                    "import the log of another tool instead (simalloc import --help)"
+                ),
                 EXIT_NOT_EXECUTABLE,
             )
         path = stack.enter_context(resources.as_file(source)).absolute()

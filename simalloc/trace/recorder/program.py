@@ -157,9 +157,9 @@ def _check_rights(path: Path) -> None:
             capable = bool(os.getxattr(path, "security.capability"))
     if user or group or capable:
         raise ProgramError(
-            f"{path}: it runs with rights that its caller does not have (setuid, setgid or file "
-            "capabilities), and the loader then ignores the recorder; run simalloc as the user "
-            "whose rights it takes"
+            f"{path}: it runs with rights that its caller does not have (setuid, setgid or "
+            "file capabilities), so the loader ignores the recorder; run simalloc as the "
+            "user whose rights the program gets"
         )
 
 
@@ -182,8 +182,8 @@ def _check_binary(path: Path, start: bytes, file: BinaryIO) -> None:
         raise ProgramError(_of_static(path))
     if "ld-linux" not in interpreter:
         raise ProgramError(
-            f"{path}: it is loaded by {interpreter} and not by the loader of the GNU C library, "
-            "for which the recorder is built"
+            f"{path}: it is loaded by {interpreter}, but the recorder needs the loader of "
+            "the GNU C library"
         )
     checked_by = sanitizer(path)
     if checked_by is not None:

@@ -139,7 +139,9 @@ def _columns_of_file(path: str) -> tuple[Floats, Floats, Floats]:
     sound = (size >= 0) & (size <= MAX_SIZE) & (weight >= 0) & (live >= 0)
     finite = np.isfinite(weight) & np.isfinite(live)
     if not (sound & finite).all() or not weight.sum() > 0:
-        raise SimallocError(f"{path}: sizes, weights and live numbers are 0 or more")
+        raise SimallocError(
+            f"{path}: a size, weight or live number is negative; all take 0 or more"
+        )
     return size, weight, live
 
 

@@ -210,7 +210,7 @@ def test_a_search_tries_every_combination():
 
 
 def test_a_malloc_without_a_model_is_refused():
-    with pytest.raises(SimallocError, match="no model of 'hoard'"):
+    with pytest.raises(SimallocError, match="'hoard' has no model"):
         user_candidate("hoard:x=1")
 
 

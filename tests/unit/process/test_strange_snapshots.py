@@ -53,14 +53,14 @@ def policy_of(start):
 
 
 HEADERS = [
-    ("threads", "many", "threads has a value of another type"),
-    ("command", 5, "command has a value of another type"),
-    ("seconds", 1e999, "seconds has a value of another type"),
-    ("problems", [None], "problems has a value of another type"),
-    ("mallinfo", {"arena": "x"}, "mallinfo has a value of another type"),
+    ("threads", "many", "threads has a value of an unexpected type"),
+    ("command", 5, "command has a value of an unexpected type"),
+    ("seconds", 1e999, "seconds has a value of an unexpected type"),
+    ("problems", [None], "problems has a value of an unexpected type"),
+    ("mallinfo", {"arena": "x"}, "mallinfo has a value of an unexpected type"),
     ("parts", [[1, 2]], "must be a mapping"),
     ("parts", "main", "must be a mapping"),
-    ("pauses", {"stops": -0.5}, "stops has a value of another type"),
+    ("pauses", {"stops": -0.5}, "stops has a value of an unexpected type"),
     ("foreign", [{"classes": 5}], "not iterable"),
     ("keepers", {"a": 1}, "must be a mapping"),
     ("extra", 1, "unexpected keyword argument 'extra'"),

@@ -130,7 +130,7 @@ WRONG = {
     'traces = ["logs/*.npz"]\nkeep = "addresses"\n[policies.all]': ("cannot keep 'addresses'", 2),
     "[workloads.tetris]\n[policies.all]": ("unknown workload 'tetris'", 1),
     '[workloads.lrusim]\nseed = [1, "x"]\n[policies.all]': ("seed is 'x'", 2),
-    "[workloads.lrusim]\nsize = 3\n[policies.all]": ("the only key of a workload is seed", 1),
+    "[workloads.lrusim]\nsize = 3\n[policies.all]": ("lrusim has keys other than seed", 1),
     "workloads = 3\n[policies.all]": ("workloads are tables", 1),
 }  # fmt: skip
 
