@@ -26,7 +26,7 @@ keep = ["timelines"]
 growth = ["8K", "16K", "32K", "64K", "128K"]
 """
 
-# A sweep in a process of its own that says of each run when it is safe.
+# A sweep in a separate process, which reports each run when the run is safely stored.
 SWEEP = """
 import sys
 from simalloc.sweep import Observer, carry_out_plan, read_plan
@@ -52,7 +52,7 @@ def made_trace(seed, events):
 
 
 def make_plan(folder):
-    """Write traces of 500 to 30,000 events and a plan of 100 runs and more on them."""
+    """Write traces of 500 to 30,000 events and a plan of at least 100 runs on them."""
     for number, events in enumerate((500, 2000, 8000, 30_000)):
         write_trace(made_trace(number, events), folder / f"{number}.npz")
     path = folder / "plan.toml"
@@ -61,14 +61,14 @@ def make_plan(folder):
 
 
 def has_runs(path):
-    """Say whether there is a file of results and it has runs."""
+    """Return whether a file of results exists and contains runs."""
     with suppress(SimallocError):
         return len(Results.read(path)) > 0
     return False
 
 
 def figures(rows):
-    """Return the figures that must agree by key, after checking that no key comes twice."""
+    """Return the figures that must agree by key, after checking that no key occurs twice."""
     found = {}
     for row in rows:
         key = tuple(
@@ -80,7 +80,7 @@ def figures(rows):
 
 
 def check_file(path, expected, said, before):
-    """See that the file is whole and holds nothing but right rows; return their keys."""
+    """Check that the file is complete and contains only correct rows; return their keys."""
     if not path.exists() or not path.stat().st_size:
         assert not said
         return set()
@@ -98,7 +98,7 @@ def check_file(path, expected, said, before):
 
 
 def kill_sweeps(folder, kills, seed=0):
-    """Kill `kills` sweeps, one or two at a time, beginning anew whenever one is complete.
+    """Kill `kills` sweeps, one or two at a time, starting again when a sweep completes.
 
     Returns the number of kills that met a running sweep, and the number of completed sweeps.
     """

@@ -1,4 +1,4 @@
-"""`simalloc best-possible`, as another program calls it."""
+"""`simalloc best-possible`, as called by another program."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ def test_a_placement_that_somebody_made_is_verified(tmp_path):
     result = simalloc("best-possible", "--check", path, "--format", "csv")
     (row,) = csv.DictReader(io.StringIO(result.stdout))
     assert (row["peak live"], row["above"]) == ("221259", "0")
-    # The rows may come in any order, and ids are anything.
+    # Rows may have any order, and ids may be any text.
     path.write_text(
         "id,lower,upper,size,offset\nb#1,0,3,4,8\nb2,3,9,4,8\nb3,0,9,4,4\nb4,9,21,4,4\n"
     )
@@ -126,7 +126,9 @@ def test_a_capacity(six, capacity, status, sentence):
 
 
 GAPS = "id,lower,upper,size,alignment,gaps\nwide,0,9,8,1,2-6@0:3\nthick,2,6,6,2,\nlow,6,8,4,1,\n"
-"""`thick` is located at 4, in bytes that `wide` does not use then. Whole buffers need 14 bytes."""
+"""`thick` is located at 4, in bytes that `wide` does not use at that time. Whole buffers need 14
+bytes.
+"""
 
 
 def test_gaps_are_placed_written_and_checked(tmp_path):

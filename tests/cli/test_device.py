@@ -28,7 +28,7 @@ def entry(action, addr, size, time):
 
 @pytest.fixture
 def snapshot(tmp_path):
-    """A program of two phases: blocks of 30 MiB, then of 50 MiB, each with a small one beside."""
+    """A program of two phases with blocks of 30 MiB, then of 50 MiB, each beside a small block."""
     time = 0
     entries, segments = [], []
     for number in range(4):
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_with_what_is_known(snapshot, monkeypatch):
         return wait(futures, **options)
 
     def smallest_device(*arguments, halted):
-        for number in once:  # when the main thread waits for this one to end
+        for number in once:  # the main thread waits for this one to end
             wait_until(lambda: any(future.running() for future in waits_for[-1]))
             signal.pthread_kill(threading.main_thread().ident, number)
         wait_until(halted)

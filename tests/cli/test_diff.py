@@ -15,7 +15,7 @@ LEAK = 3
 
 
 def recording(kept, name):
-    """A program whose `leak` keeps some objects of 1,000 bytes, and whose `work` keeps none."""
+    """Return a recording whose `leak` keeps `kept` objects of 1,000 bytes; `work` keeps none."""
     objects = 100
     op = [Op.MALLOC] * objects + [Op.FREE] * (objects - kept)
     number = [*range(objects), *range(kept, objects)]

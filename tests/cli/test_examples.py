@@ -1,4 +1,4 @@
-"""`simalloc examples`: the files are copied, and each is what its page says."""
+"""`simalloc examples`: the files are copied and agree with their page."""
 
 import shutil
 import subprocess

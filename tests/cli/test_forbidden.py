@@ -1,4 +1,4 @@
-"""`simalloc snapshot` of processes that the kernel does not let everybody read."""
+"""`simalloc snapshot` of processes that the kernel protects from some users."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become 
 
 @contextmanager
 def talking(*words, **options):
-    """Run a program while the block runs; it has written a line before."""
+    """Run a program while the block runs, after it has written a line."""
     pipe = subprocess.PIPE
     with ending(subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, **options)) as child:
         if words == ("cat",):
@@ -87,7 +87,7 @@ def test_a_process_of_another_user_is_refused():
 def test_a_protected_process_of_the_same_user_is_refused():
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)
-        unreadable = shutil.copy(shutil.which("cat"), folder)  # the kernel protects its memory
+        unreadable = shutil.copy(shutil.which("cat"), folder)  # its memory is protected
         Path(unreadable).chmod(0o711)
         with talking("cat", executable=unreadable, **OF_NOBODY) as child:
             result = python(AS_NOBODY, child.pid)

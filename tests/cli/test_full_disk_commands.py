@@ -1,4 +1,4 @@
-"""Commands whose output does not fit on the disk: an error, no partial file, inputs as before."""
+"""Commands on a full disk: an error, no partial file, and unchanged inputs."""
 
 import hashlib
 import random
@@ -28,7 +28,7 @@ def inputs(tmp_path_factory):
     plan = make_plan(folder)
     plan.write_text('traces = ["*.npz"]\n[policies.first-fit-ao]\n')
     assert simalloc("sweep", plan, "-o", folder / "results.sqlite").exit_code == 0
-    sizes = random.Random(1).choices(range(1, 10**6), k=20_000)  # their trace is 50 KB
+    sizes = random.Random(1).choices(range(1, 10**6), k=20_000)  # the trace takes 50 KB
     requests = "".join(f"m {number} {size}\n" for number, size in enumerate(sizes))
     (folder / "requests.txt").write_text(requests)
     (folder / "small.txt").write_text("m 0 100\nm 1 200\nf 0\n")

@@ -104,7 +104,7 @@ SHELLS = {
         complete -C "LINE" | cut -f 1
     """,
 }
-"""Each sources the completion by the README's line and completes LINE."""
+"""Command lines that source the completion by the README's line and complete LINE."""
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -80,7 +80,7 @@ def guilty_place(source):
 
 
 def assert_guilty(trace, source):
-    """Check that buffers have most of the memory, and that a function's sessions pin the rest."""
+    """Check that buffers hold most of the memory, and that a function's sessions pin the rest."""
     held = json.loads(simalloc("sites", trace, "-p", "ptmalloc", "--format", "json").stdout)
     most = max(held, key=lambda row: row["live_bytes"])
     for row, function in ((held[0], "remember_session"), (most, "temp_buffer")):

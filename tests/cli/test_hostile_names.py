@@ -1,4 +1,4 @@
-"""Names of strangers on terminals, pages and spreadsheets are shown, never obeyed."""
+"""Names from untrusted files are displayed on terminals, pages and spreadsheets, never executed."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """A trace whose name and functions are those above, each called by the one before."""
+    """A trace with the hostile names above; each function is called by the previous one."""
     path = tmp_path_factory.mktemp("hostile") / "named.npz"
     places = [[], *([[name, f"{name}.c", 3]] for name in NAMES)]
     stacks = {

@@ -1,4 +1,4 @@
-"""`simalloc import` and `simalloc export` as a user types them."""
+"""`simalloc import` and `simalloc export` on the command line."""
 
 import os
 import signal
@@ -181,7 +181,7 @@ def test_interrupted_it_leaves_nothing(tmp_path, blow, code, words):
     ) as process:
         process.stdin.write(b"m 0 8\n" + b"# waiting\n" * 200_000)
         process.stdin.flush()
-        wait_until(lambda: list(tmp_path.iterdir()))  # its temporary file
+        wait_until(lambda: list(tmp_path.iterdir()))  # the temporary file of the output
         process.send_signal(blow)
         process.wait(PATIENCE)
         assert process.returncode == code

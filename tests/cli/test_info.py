@@ -127,7 +127,7 @@ def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words
 
 
 def test_all_commands_and_formats_count_objects_alike(tmp_path):
-    """A realloc makes no further object in any."""
+    """A realloc creates no further object in any command or format."""
     recorded = tmp_path / "sorted.npz"
     made = simalloc("record", "-o", recorded, "--", "sort", __file__)
     (said,) = re.findall(r"events on ([\d,]+) objects", made.stderr)

@@ -1,4 +1,4 @@
-"""The malloc lab: a student's mm.c as a library, beside the policy that has its rules."""
+"""The malloc lab: a student's mm.c as a library, compared with the policy of the same rules."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C co
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """The library that the first lines of `mm_malloc.c` make."""
+    """The library that the commands at the top of `mm_malloc.c` build."""
     folder = tmp_path_factory.mktemp("handout")
     made = folder / "libmm.so"
     said = (FOLDER / "mm_malloc.c").read_text()

@@ -1,4 +1,4 @@
-"""`simalloc native`: its output, and its exit on wrong input."""
+"""`simalloc native`: its output, and its exit code on invalid input."""
 
 import csv
 import errno
@@ -35,7 +35,7 @@ def trace(tmp_path):
 
 @pytest.fixture
 def greedy(tmp_path):
-    """A trace of four gigabytes."""
+    """A trace that requests four gigabytes."""
     path = tmp_path / "greedy.npz"
     op = [Op.MALLOC] * 4
     write_trace(Trace.from_events(op, range(4), [1 << 30] * 4, name="greedy"), path)
@@ -200,7 +200,7 @@ def test_ctrl_c_ends_the_allocators_process_too(trace, shared_library):
 
 
 def _preloaded(children, library):
-    """The child process that has mapped a library."""
+    """Return the child process that has mapped a library."""
     for child in children.read_text().split():
         if str(library) in Path(f"/proc/{child}/maps").read_text():
             return child

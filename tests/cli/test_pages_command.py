@@ -1,4 +1,4 @@
-"""`simalloc pages`: its output and picture, and its exit on wrong input."""
+"""`simalloc pages`: its output and picture, and its exit code on invalid input."""
 
 import json
 
@@ -14,7 +14,7 @@ def pages(*args):
 
 @pytest.fixture
 def trace(tmp_path):
-    """Two objects of two pages each; the first one is freed."""
+    """Two objects of two pages each; the first object is freed."""
     path = tmp_path / "small.npz"
     events = [0, 0, 1], [1, 2, 1], [8192, 8192, 0]
     write_trace(Trace.from_events(*events, name="small"), path)

@@ -1,4 +1,4 @@
-"""`simalloc place`, as other programs call it."""
+"""`simalloc place`, as called by other programs."""
 
 import csv
 

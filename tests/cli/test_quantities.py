@@ -1,4 +1,4 @@
-"""One word, one number: what --of selects, through every command and the functions in Python."""
+"""Each word of --of selects the same quantity in every command and in the Python functions."""
 
 import csv
 import io
@@ -186,7 +186,7 @@ def test_sites_are_examined_at_the_event_of_the_number(folder, of):
 
 
 def test_the_events_are_three(folder):
-    """Otherwise the tests above would compare one event with itself."""
+    """The tests above need three different events."""
     trace = str(folder / "made-1.npz")
     run = api.simulate(trace, POLICY, scale=1, resident=True, largest_free=True)
     assert len({worst(run, of).event for of in QUANTITIES}) == 3

@@ -1,4 +1,4 @@
-"""`simalloc record` as a user meets it."""
+"""`simalloc record` on the command line."""
 
 import os
 import re
@@ -28,7 +28,7 @@ FORKING = "import os; p = os.fork(); p or os._exit(5); os.waitpid(p, 0)"
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capfd):
-    """A function that records a command from this process, in a folder of its own."""
+    """Return a function that records a command from this process, in its own folder."""
     monkeypatch.chdir(tmp_path)
 
     def record(*words):
@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch, capfd):
 
 @contextmanager
 def started(tmp_path, *command):
-    """Start a command that says "ready" when it is, in a process group of its own."""
+    """Start a command that prints "ready" when it is ready, in its own process group."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     whole = [*RECORD, "-o", "out.npz", *command]
     with ending(
@@ -167,7 +167,7 @@ def test_times_and_sites(run, tmp_path):
 
 
 def test_progress(tmp_path):
-    """The command waits for its input, which ends once a line mentions both processes."""
+    """The command waits for its input, which ends when a line mentions both processes."""
     with subprocess.Popen(
         [*RECORD, "-o", "out.npz", "--progress", "sh", "-c", "cat; :"],
         cwd=tmp_path,
@@ -240,7 +240,8 @@ def test_sigterm_is_passed_on(tmp_path):
 
 
 LEAVES = "(cat begun go; echo later >out) >/dev/null 2>&1 </dev/null & : >begun"
-"""Leaves a process that has begun to read the pipe `go`, and says so in `out` when it is closed."""
+"""Leave a process that has started to read the pipe `go` and writes to `out` when the pipe closes.
+"""
 
 
 @pytest.fixture
@@ -250,7 +251,7 @@ def pipes(tmp_path):
 
 
 def let_go(tmp_path):
-    """End the process that reads the pipe `go`."""
+    """Let the process that reads the pipe `go` end."""
     (tmp_path / "go").write_text("")
 
 
@@ -285,7 +286,7 @@ def test_or_not(run, tmp_path):
 
 
 def left_behind(tmp_path, script):
-    """Record a shell's script, kill simalloc meanwhile, and return the directory that is left.
+    """Record a shell script, kill simalloc meanwhile, and return the remaining directory.
 
     The script reads the pipe `go` when it is ready.
     """
@@ -294,7 +295,7 @@ def left_behind(tmp_path, script):
         process.kill()
         process.wait()
         let_go(tmp_path)
-        process.stdout.read()  # until the programs have ended too
+        process.stdout.read()  # until the programs have also ended
     (directory,) = tmp_path.glob("out.*.recording")
     return directory
 

@@ -1,4 +1,4 @@
-"""`simalloc record --snapshot`, `--stop`, `--for` and `--limit`: recordings that are still made."""
+"""`simalloc record --snapshot`, `--stop`, `--for` and `--limit`: recordings in progress."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ SCRIPT = "a=1; echo ready; read go; a=2; echo gone on; read go; exit 7"
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capfd):
-    """A function that calls `simalloc record` in this process, in a folder of its own."""
+    """Return a function that calls `simalloc record` in this process, in its own folder."""
     monkeypatch.chdir(tmp_path)
 
     def record(*words):
@@ -31,7 +31,7 @@ def run(tmp_path, monkeypatch, capfd):
 
 @contextmanager
 def recorded(tmp_path, *options, script=SCRIPT):
-    """Record a shell that is ready, in a process of its own; give the process and the folder."""
+    """Record a shell that is ready, in a separate process; yield the process and the folder."""
     command = [*RECORD, "-o", "out.npz", *options, "sh", "-c", script]
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with ending(subprocess.Popen(command, cwd=tmp_path, text=True, **streams)) as process:

@@ -36,9 +36,9 @@ pytestmark = pytest.mark.skipif(
 
 @contextmanager
 def serving():
-    """Run a Python process that replaces objects above the sizes of Python's own allocator.
+    """Run a Python process that replaces objects too large for Python's own allocator.
 
-    Each new object is larger than all others, so that live bytes never fall.
+    Each new object is larger than all earlier objects, so that live bytes never fall.
     """
     require_stopping()
     command = [sys.executable, "-c", SERVICE]
@@ -55,7 +55,7 @@ def service():
 
 
 def glibc():
-    """Return the version of the C library, if a model has it too."""
+    """Return the version of the C library, or skip the test if no model has this version."""
     found = platform.libc_ver()[1]
     if found not in {"2.36", "2.41", "2.43", "2.44"}:
         pytest.skip(f"no model of glibc {found}")
@@ -64,7 +64,7 @@ def glibc():
 
 @contextmanager
 def recording(service, folder, *options):
-    """Record a process by a command in a process of its own; give it and the folder it names."""
+    """Record a process with a command in a separate process; yield it and the output folder."""
     words = [sys.executable, "-m", "simalloc", "record", "--pid", service.pid, "-o", "out.npz"]
     command = [*map(str, words), *options]
     streams = {"stderr": subprocess.PIPE, "text": True}
@@ -101,7 +101,7 @@ def test_a_process_is_recorded_for_a_while_and_goes_on(service, tmp_path):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A recording of a process that has changed its blocks for a while."""
+    """A recording of a process that changed its blocks for a while."""
     path = tmp_path_factory.mktemp("recorded") / "out.npz"
     with serving() as process:
         result = simalloc("record", "--pid", process.pid, "--for", "0.5s", "-o", path)

@@ -1,4 +1,4 @@
-"""A run that refuses requests: in `run`, `waste`, `sweep` and `results`."""
+"""A run that refuses requests, in `run`, `waste`, `sweep` and `results`."""
 
 import json
 
@@ -17,7 +17,7 @@ capacity = ["1M", "16M"]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Write a program of twenty objects of 2 KB; half of the first ten are freed in between."""
+    """Write a program of twenty objects of 2 KB; five are freed after the first ten."""
     monkeypatch.chdir(tmp_path)
     events = [(0, i, 2000) for i in range(10)] + [(1, i, 0) for i in range(0, 10, 2)]
     events += [(0, i, 2000) for i in range(10, 20)] + [(2, 1, 3000), (1, 1, 0)]

@@ -1,4 +1,4 @@
-"""`simalloc report`: a page that needs no other file, viewed and used in Chromium."""
+"""`simalloc report`: a self-contained page, viewed and used in Chromium."""
 
 import html
 import json
@@ -56,7 +56,7 @@ def test_the_page_answers_the_question(page):
 
 @pytest.fixture(scope="module")
 def device_page(tmp_path_factory):
-    """A page on a device's memory: phases of large blocks, with small ones that stay."""
+    """A page on a device's memory: phases of large blocks, with small blocks that remain."""
     folder = tmp_path_factory.mktemp("device")
     events = []
     for phase in range(12):
@@ -113,7 +113,7 @@ def test_what_is_mapped_apart_is_on_the_map(tmp_path):
 
 
 def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
-    """A few policies at a time, and neither the best possible heap nor real allocators."""
+    """A long trace gets a few policies at a time, no best possible heap and no real allocators."""
     for module in ("findings", "sections"):
         monkeypatch.setattr(f"simalloc.report.page.{module}.SHORT_EVENTS", 100)
     monkeypatch.setattr("simalloc.report.page.findings._ROOM", 5 * 64 * 100)

@@ -18,7 +18,7 @@ PATHS = [
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A page on sessions that stay between buffers that go."""
+    """A page on sessions that remain between freed buffers."""
     count = 2000
     op = [Op.MALLOC] * count + [Op.FREE] * (count // 2)
     number = [*range(count), *range(0, count, 2)]

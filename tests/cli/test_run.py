@@ -1,4 +1,4 @@
-"""`simalloc run`, as other programs call it."""
+"""`simalloc run`, as called by other programs."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ def trace(tmp_path):
 
 
 def test_names_follow_one_another(trace, tmp_path):
-    """`-p NAME...`: up to the first argument that names no policy, or that is a file."""
+    """`-p NAME...` ends at the first argument that does not name a policy or that is a file."""
     names = ["first-fit-ao", "lea-2.6.1:growth=8K", "best-fit-*o"]
     (tmp_path / "all").write_bytes(trace.read_bytes())
     for arguments in ([trace, "-p", *names], ["-p", *names, trace], ["-p", *names, "all"]):
@@ -178,7 +178,7 @@ def test_a_closed_pipe_is_quiet(trace):
 
 
 def open_files(process):
-    """Return the names of files that a process has open; of those closed meanwhile, none."""
+    """Return the names of files that a process has open, or [] if one was closed meanwhile."""
     with suppress(OSError):
         return [file.readlink().name for file in Path(f"/proc/{process.pid}/fd").iterdir()]
     return []
@@ -197,7 +197,7 @@ def test_ctrl_c_ends_it_long_before_its_end():
 
 
 def test_memory_does_not_grow_with_the_length_of_a_trace(tmp_path):
-    """Four chunks more, 88 MB in memory, take no more when they are streamed."""
+    """Four more chunks, 88 MB in memory, need no more memory when they are streamed."""
     peaks = {}
     for chunks in (3, 7):
         path = tmp_path / "long.npz"
@@ -212,7 +212,7 @@ def test_memory_does_not_grow_with_the_length_of_a_trace(tmp_path):
 
 
 def test_a_block_that_is_never_merged_takes_few_bytes():
-    """Of 600,000 live objects and then as many free blocks: 32 bytes, a slot, a place in a list."""
+    """The limit allows 600,000 live objects, then free blocks: 32 bytes, a slot, a list entry."""
     program = """
 from benchmarks.stream import _peak_resident as peak
 from simalloc import Trace, simulate

@@ -1,4 +1,4 @@
-"""`simalloc settings`, as other programs call it."""
+"""`simalloc settings`, as called by other programs."""
 
 import json
 import sys
@@ -101,7 +101,7 @@ def test_the_table_names_the_machine_and_fits_100_columns(trace):
 
 
 def test_a_budget_leaves_the_row_that_the_program_uses(tmp_path):
-    """The threads work in turn and keep a tenth: with one arena the peak is far lower."""
+    """The threads run in turn and keep a tenth of their objects: one arena lowers the peak."""
     each, threads = 400, 8
     op = ([Op.MALLOC] * each + [Op.FREE] * (each * 9 // 10)) * threads
     numbers = np.arange(each * threads).reshape(threads, each)
@@ -160,7 +160,7 @@ def test_a_devices_memory_is_not_given_to_malloc(tmp_path):
 
 
 def test_the_verdict_says_what_to_put_apart(tmp_path):
-    """Sessions that stay between freed buffers: glibc trims only the end of its heap."""
+    """Sessions remain between freed buffers, and glibc trims only the end of its heap."""
     count = 1000
     op = [Op.MALLOC] * count + [Op.FREE] * (count // 2)
     made = Trace.from_events(

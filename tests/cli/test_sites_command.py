@@ -1,4 +1,4 @@
-"""`simalloc sites`, as other programs call it."""
+"""`simalloc sites`, as called by other programs."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from simalloc.trace.sites import PATH
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """Sessions that stay between buffers that go."""
+    """A trace with sessions that remain between freed buffers."""
     sites = [[0, 1, 2][event % 2 + 1] for event in range(400)]
     op = [Op.MALLOC] * 400 + [Op.FREE] * 200
     number = [*range(400), *range(0, 400, 2)]

@@ -13,7 +13,7 @@ from command import simalloc
 
 @pytest.fixture(scope="module")
 def sleeper():
-    """The number of a process that has begun its work, and waits."""
+    """The number of a process that has started its work, and waits."""
     pipe = subprocess.PIPE
     with subprocess.Popen(["cat"], stdin=pipe, stdout=pipe) as child:
         child.stdin.write(b"a line\n")
@@ -132,7 +132,7 @@ def test_a_process_without_a_heap_that_is_known(tmp_path, compiler, options, mes
 
 
 def said_at_last(process, message):
-    """Return whether a program that has just been started is refused with a message."""
+    """Return whether a recently started program is refused with a message."""
     for _ in range(20):
         result = simalloc("snapshot", process)
         assert result.exit_code == 2

@@ -29,7 +29,7 @@ TRACE = made_trace(1, 4000)
 
 
 class Cluster:
-    """A scheduler and workers without nannies, so that a killed one stays dead."""
+    """A scheduler and workers without nannies, so that a killed worker is not restarted."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -66,7 +66,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def plan(tmp_path):
-    """A plan on traces of very different lengths, which waits on one of them."""
+    """A plan on traces of very different lengths; one trace is held back."""
     path = make_plan(tmp_path)
     path.write_text(
         'traces = ["*.npz"]\n[policies."*-fit-*o"]\n'

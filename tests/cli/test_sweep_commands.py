@@ -1,4 +1,4 @@
-"""The commands sweep, results, compare and merge, from plan to paper."""
+"""The commands sweep, results, compare and merge, from the plan to the table of a paper."""
 
 import csv
 import io
@@ -199,7 +199,7 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(plan, tmp_path):
 
 
 def pieces(terminal):
-    """Yield the output to a terminal, until all its writers have closed it."""
+    """Yield the output to a terminal until all writers have closed it."""
     with suppress(OSError):
         while True:
             yield os.read(terminal, 1 << 12)
@@ -224,5 +224,5 @@ def test_progress_is_shown_on_a_terminal_only(plan):
 
 
 def test_killed_sweeps_lose_nothing_and_count_nothing_twice(tmp_path):
-    met, _ = kill_sweeps(tmp_path, 3, seed=168)  # the first are killed early
+    met, _ = kill_sweeps(tmp_path, 3, seed=168)  # the first sweeps are killed early
     assert met > 0

@@ -1,4 +1,4 @@
-"""`simalloc waste`: its output and picture, and its exit on wrong input."""
+"""`simalloc waste`: its output and picture, and its exit code on invalid input."""
 
 import json
 

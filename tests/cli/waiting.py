@@ -1,4 +1,4 @@
-"""A policy that holds a sweep up for as long as a test wants, so that it cannot end too soon."""
+"""A policy that holds up a sweep as long as a test requires, so that it cannot end too early."""
 
 POLICY = """
 import os, time
@@ -23,12 +23,12 @@ class Waits(UserPolicy):
 def make_waiting_policy(folder, trace):
     """Write a policy that waits on one trace, and return the line that adds it to a plan.
 
-    It waits until there is a file `go` in the folder.
+    The policy waits until the folder contains a file `go`.
     """
     (folder / "waits.py").write_text(POLICY.format(folder=str(folder), trace=trace))
     return '[policies."waits.py:Waits"]\n'
 
 
 def processes_waiting(folder):
-    """Return the processes in which the policy has begun to wait."""
+    """Return the processes in which the policy has started to wait."""
     return [int(path.name.partition("-")[2]) for path in folder.glob("waits-*")]
