@@ -1,4 +1,4 @@
-"""`count_frees`: walks to a freed block's place, worked out by hand, and as the core finds them."""
+"""`count_frees`: searches for a freed block's position, by hand and in the core."""
 
 import pytest
 
@@ -27,13 +27,13 @@ def holes_at(name, *numbers):
 def test_a_walk_from_the_front_ends_at_the_block_above(name):
     heap, addresses = holes_at(name, 4, 8, 12)
     visited = {number: heap.walk_to(addresses[number]) for number in (2, 5, 9, 15)}
-    assert visited == {2: 1, 5: 2, 9: 3, 15: 3}  # no block is above 15: all are visited
+    assert visited == {2: 1, 5: 2, 9: 3, 15: 3}  # no free block is above 15: all are visited
     assert holes_at(name)[0].walk_to(addresses[3]) == 0
 
 
 def test_a_walk_from_the_rover_goes_round_the_end():
     heap, addresses = holes_at("next-fit-ao", 4, 8, 12)
-    assert heap.rover == addresses[4]  # the first to enter the empty list
+    assert heap.rover == addresses[4]  # the first block to enter the empty list
     assert [heap.walk_to(addresses[number]) for number in (5, 9, 15, 2)] == [2, 3, 1, 1]
     assert heap.malloc(50) == addresses[4]
     assert heap.malloc(60) == addresses[8]
@@ -48,7 +48,7 @@ def test_lists_by_time_are_not_walked(name):
 
 
 def test_a_block_may_get_the_number_of_one_that_was_trimmed_meanwhile():
-    """Trimmed after a piece in front of an aligned object was cached; the piece behind gets it."""
+    """A cached piece before an aligned object is trimmed; the piece behind it gets its number."""
     op = [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, Op.MALLOC, Op.FREE]
     size, alignment = [17, 2046, 100, 0, 159, 200, 0], [0, 0, 16, 0, 16, 3, 0]
     trace = Trace.from_events(op, [0, 1, 2, 2, 3, 4, 4], size, alignment=alignment)
@@ -95,6 +95,6 @@ def test_counting_changes_nothing_else(name):
     assert plain.peak_heap_bytes == counted.peak_heap_bytes
     assert plain.counters.visited_mean == pytest.approx(counted.counters.visited_mean, nan_ok=True)
     if isinstance(description, (AddressTrees, SegregatedFit)):
-        assert plain.counters == counted.counters  # these count in any case
+        assert plain.counters == counted.counters  # these are counted without the option, too
     else:
         assert counted.counters.coalescing_frees <= counted.counters.coalescings

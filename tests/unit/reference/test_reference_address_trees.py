@@ -15,7 +15,7 @@ def heap(*sizes, fit=TreeFit.FIRST, growth=1000, **parameters):
 
 
 def free(made, *addresses):
-    """Free blocks in turn; return the number of nodes that each visited."""
+    """Free blocks in turn; return the number of nodes that each free visited."""
     before = made.visited_at_free
     seen = []
     for address in addresses:
@@ -27,7 +27,7 @@ def free(made, *addresses):
 
 
 def preorder(node):
-    """Return the addresses of a subtree, each node before the nodes below it."""
+    """Return the addresses of a subtree in preorder."""
     return [node.address, *preorder(node.left), *preorder(node.right)] if node else []
 
 
@@ -46,7 +46,7 @@ def preorder(node):
     ],
 )
 def test_searches(fit, size, found, visited):
-    """The root is at 580; 90 has 0 on its left and 320 on its right, that one 470 on its right."""
+    """The root is at 580. Its left child 90 has the children 0 and 320; 470 is right of 320."""
     made = heap(60, 30, 200, 30, 120, 30, 80, 30, fit=fit)
     assert free(made, 90, 0, 320, 470) == [1, 2, 2, 3]
     assert (made.malloc(size), made.visited) == (found, visited)
@@ -58,7 +58,7 @@ def test_searches(fit, size, found, visited):
     [(TreeFit.FIRST, 0, 3), (TreeFit.BETTER, 0, 3), (TreeFit.BEST, 710, 5)],
 )
 def test_a_better_fit_may_miss_the_best(fit, found, visited):
-    """60 bytes would do best, but there are 200 in that subtree and only 120 in the other."""
+    """60 bytes would fit best, but that subtree contains 200 bytes, the other only 120."""
     made = heap(120, 30, 300, 30, 200, 30, 60, 30, fit=fit, growth=2000)
     free(made, 150, 0, 480, 710)
     assert (made.malloc(50), made.visited) == (found, visited)
@@ -75,7 +75,7 @@ def test_a_freed_block_merges_with_the_first_neighbour_met_and_no_other():
     made = heap(100, 100, 100, 100, coalescing=Coalescing.ONE)
     assert free(made, 0, 200, 100) == [1, 2, 2]
     assert made.free_blocks() == [(0, 200), (200, 100), (400, 600)]
-    assert free(made, 300) == [1]  # the root begins lower from now on
+    assert free(made, 300) == [1]  # the root now begins lower
     assert made.free_blocks() == [(0, 200), (200, 100), (300, 700)]
     assert made.coalescings == 2
 
@@ -84,7 +84,7 @@ def test_a_full_merge_takes_both_neighbours():
     made = heap(100, 100, 100, 100, coalescing=Coalescing.ALL)
     assert free(made, 0, 200, 100) == [1, 2, 1]
     assert made.free_blocks() == [(0, 300), (400, 600)]
-    assert free(made, 300) == [0]  # the tree is empty by then
+    assert free(made, 300) == [0]  # the tree is empty
     assert made.free_blocks() == [(0, 1000)]
     assert made.coalescings == 4
 
@@ -99,7 +99,7 @@ def test_a_full_merge_takes_both_neighbours():
     ],
 )
 def test_growth(coalescing, count_tail, found, brk):
-    """900 bytes are requested when 200 are free at the end of the heap; then 1100."""
+    """A request of 900 bytes finds 200 free at the end of the heap; with coalescing, 1100."""
     made = heap(800, coalescing=coalescing, count_tail=count_tail)
     size = 1100 if coalescing is Coalescing.ALL else 900
     assert (made.malloc(size), made.visited, made.brk) == (found, 1, brk)
@@ -107,9 +107,9 @@ def test_growth(coalescing, count_tail, found, brk):
 
 
 def test_eight_trees():
-    made = heap(30, trees=8)  # the remainder is in the last one
-    assert (made.malloc(600), made.visited) == (30, 1)  # 370 are left: into the sixth, empty
-    assert (made.malloc(100), made.visited) == (630, 1)  # the second to fifth are empty
+    made = heap(30, trees=8)  # the remainder is in the last tree
+    assert (made.malloc(600), made.visited) == (30, 1)  # 370 bytes go to the empty sixth tree
+    assert (made.malloc(100), made.visited) == (630, 1)  # the second to fifth trees are empty
     assert free(made, 630) == [0]
     assert (made.malloc(90), made.visited) == (630, 1)
     made.check()
@@ -133,7 +133,7 @@ def test_a_neighbour_in_another_tree_is_not_met():
 def test_a_merged_block_goes_to_its_tree_and_merges_there():
     made = heap(40, 40, 100, 30, trees=8, coalescing=Coalescing.ONE)
     assert free(made, 0, 80) == [0, 0]
-    assert free(made, 40) == [2]  # meets 40 bytes, and as 80 bytes in the next tree 100
+    assert free(made, 40) == [2]  # meets 40 bytes, and as 80 bytes meets 100 in the next tree
     assert made.free_blocks() == [(0, 180), (210, 790)]
 
 
@@ -168,13 +168,13 @@ def test_a_remainder_without_room_for_a_node_is_not_split_off():
 def test_in_place():
     made = heap(100, 30, coalescing=Coalescing.ALL)
     assert made.reallocate_in_place(0, 80)
-    assert made.block_size(0) == 100  # 20 are too few
+    assert made.block_size(0) == 100  # 20 bytes are too few
     assert made.reallocate_in_place(0, 70)
     assert made.free_blocks() == [(70, 30), (130, 870)]
     assert not made.reallocate_in_place(0, 101)
     assert made.reallocate_in_place(0, 80)
-    assert made.block_size(0) == 100  # and so are 20 of the 30
+    assert made.block_size(0) == 100  # 20 of the 30 bytes are also too few
     made.check()
-    assert made.visited_at_free == 0  # no part of it was a deallocation
+    assert made.visited_at_free == 0  # none of these operations was a deallocation
     still = heap(100)
     assert not still.reallocate_in_place(0, 101)

@@ -1,4 +1,4 @@
-"""Requested alignments, followed by hand, and the messages for impossible ones."""
+"""Requested alignments, computed by hand, and the messages for impossible alignments."""
 
 import pytest
 
@@ -18,7 +18,7 @@ M, F, R = 0, 1, 2
 
 
 def asking(*requests):
-    """Return a trace that allocates an object of each size at a multiple of each alignment."""
+    """Return a trace that allocates an object for each (size, alignment)."""
     size, alignment = zip(*requests, strict=True)
     return Trace.from_events([M] * len(size), range(len(size)), size, alignment=alignment)
 
@@ -33,7 +33,7 @@ def test_what_is_over_in_front_and_behind_is_given_back():
     trace = asking((10, 0), (100, 64), (54, 0), (20, 0))
     found = replay(trace, first_fit, scale=1, check=True)
     assert found.addresses.tolist() == [0, 64, 10, 164]
-    # Two blocks are cut from the last, and 164 bytes whose ends are both freed; one fits.
+    # Two blocks are cut from the last block, and 164 bytes are freed at both ends; one block fits.
     assert found.splits == 5
     assert found.allocated.tolist() == [10, 110, 164, 184]
 
@@ -42,7 +42,8 @@ def test_no_piece_is_smaller_than_may_be_split_off():
     first_fit = SequentialFit(
         Fit.FIRST, Order.ADDRESS, growth=1000, minimum_split=60, memalign=True
     )
-    # 54 bytes in front of 64 are too few, and 100 bytes behind it would be in the way of nothing.
+    # The 54 bytes before address 64 are too few to split off; the remainder behind would be
+    # allowed.
     assert addresses(first_fit, asking((10, 0), (100, 64))) == [0, 128]
 
 
@@ -55,7 +56,7 @@ def test_the_alignment_of_all_blocks_is_had_anyway():
 
 def test_no_alignment_is_had_anyway_that_the_heap_does_not_grow_by():
     unmerged = SegregatedFit(growth=1000, alignment=16, memalign=True)
-    # Of 1000 bytes 512 are used and 488 left, so that the next block begins at 1000 = 62.5 * 16.
+    # 512 of 1000 bytes are used and 488 left, so that the next block begins at 1000 = 62.5 * 16.
     assert addresses(unmerged, asking((500, 0), (500, 8))) == [0, 1000]
     assert addresses(unmerged, asking((500, 0), (500, 16))) == [0, 1024]
 

@@ -15,9 +15,9 @@ def heap(*sizes, last_remainder=LastRemainder.SMALL, small=50):
 def test_the_wilderness_is_used_last_and_the_last_remainder_before_a_fit():
     made = heap(20, 10, 30, 10)  # at 0, 20, 30, 60; the wilderness is 70 to 100
     made.free(30)
-    assert (made.malloc(12), made.visited) == (30, 1)  # binned; 42 to 60 is the last remainder
-    assert (made.malloc(10), made.visited) == (42, 1)  # from it; 52 to 60 is left
-    assert (made.malloc(9), made.visited) == (70, 2)  # it is too small and binned: the wilderness
+    assert (made.malloc(12), made.visited) == (30, 1)  # from a bin; 42 to 60 remains last
+    assert (made.malloc(10), made.visited) == (42, 1)  # cut from 42 to 60; 52 to 60 remains
+    assert (made.malloc(9), made.visited) == (70, 2)  # 52 to 60 is binned; wilderness
     assert (made.malloc(8), made.visited) == (52, 1)  # an exact fit in the bins
     assert made.free_blocks() == [(79, 21)]
 
@@ -38,7 +38,7 @@ def test_equal_blocks_go_oldest_first():
     assert [made.malloc(10) for _ in range(3)] == [30, 0, 15]
     for address in (15, 30, 0):
         made.free(address)
-    assert made.malloc(9) == 15  # a fit that is not exact, too
+    assert made.malloc(9) == 15  # a fit that is not exact is taken, too
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_is_freed_beside_the_last_remainder_becomes_it():
     made.free(10)
     assert made.malloc(20) == 10
     made.free(71)
-    made.free(10)  # with 30 to 70 the last remainder
+    made.free(10)  # 30 to 70 is the last remainder
     assert made.malloc(8) == 10
 
 
@@ -101,7 +101,7 @@ def test_what_is_freed_beside_the_wilderness_becomes_it():
     assert made.free_blocks() == [(71, 29)]
     made.free(10)
     assert made.malloc(9) == 10
-    made.free(70)  # joins the last remainder to the wilderness
+    made.free(70)  # merges the last remainder with the wilderness
     assert made.free_blocks() == [(19, 81)]
     made.free(0)
     assert made.malloc(9) == 0
@@ -113,7 +113,7 @@ def test_in_place_leaves_the_successor_what_it_was():
     assert made.free_blocks() == [(90, 10)]
     made.free(10)
     assert made.malloc(20) == 10
-    assert made.reallocate_in_place(10, 30)  # from the last remainder, 40 to 70 now
+    assert made.reallocate_in_place(10, 30)  # grows into the last remainder, which is now 40 to 70
     made.free(71)
     assert made.malloc(9) == 40
     assert made.reallocate_in_place(40, 5)
@@ -125,7 +125,7 @@ def test_in_place_bins_the_rest_of_a_binned_successor_anew():
     made = heap(5, 10, 5, 9, 5, 66)
     made.free(5)
     made.free(20)
-    assert made.reallocate_in_place(0, 6)  # 6 to 15: as large as 20 to 29 but younger
+    assert made.reallocate_in_place(0, 6)  # 6 to 15 is as large as 20 to 29 but younger
     assert [made.malloc(9), made.malloc(9)] == [20, 6]
 
 

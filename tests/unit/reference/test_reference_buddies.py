@@ -22,11 +22,11 @@ def test_blocks_are_halved_low_half_first_and_merge_again():
 def test_growth_for_a_large_block_passes_an_unaligned_break():
     made = heap_for(BinaryBuddy(growth=64))
     made.malloc(10)
-    assert made.malloc(100) == 128  # 0 to 64 is in use: to 128, and 128 more
+    assert made.malloc(100) == 128  # 0 to 64 is in use: the break grows to 128, then by 128
     assert (made.brk, made.growths) == (256, 2)
     assert made.free_blocks() == [(16, 16), (32, 32), (64, 64)]
     assert made.splits == 2  # cutting new memory does not count
-    assert made.malloc(200) == 256  # an aligned break rises by just the block
+    assert made.malloc(200) == 256  # an aligned break rises by exactly the block
     assert made.brk == 512
 
 
@@ -48,7 +48,7 @@ def test_growth_does_not_take_a_tail_that_is_part_of_a_block_in_use():
 def test_new_memory_is_freed_from_its_low_end_on():
     made = heap_for(BinaryBuddy(growth=16))
     made.malloc(16)
-    made.malloc(128)  # the break goes from 16 to 256; 16, 32 and 64 bytes are cut below 128
+    made.malloc(128)  # the break rises from 16 to 256; 16, 32 and 64 bytes are cut below 128
     assert made.free_blocks() == [(16, 16), (32, 32), (64, 64)]
     made.free(0)
     assert (made.free_blocks(), made.coalescings) == ([(0, 128)], 3)
@@ -96,7 +96,7 @@ def test_each_series_of_a_double_buddy_has_its_own_growths():
 
 def test_blocks_of_a_double_buddy_merge_within_their_growth_only():
     made = heap_for(DoubleBuddy(growth=64, growth_3x=96))
-    made.malloc(20)  # so that the growths of 64 bytes begin at 96
+    made.malloc(20)  # makes the growths of 64 bytes begin at 96
     assert [made.malloc(32) for _ in range(4)] == [96, 128, 160, 192]
     for address in (128, 160, 96, 192):
         made.free(address)

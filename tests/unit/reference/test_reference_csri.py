@@ -14,7 +14,7 @@ def test_the_rover_does_not_follow_a_search():
     made = heap(20, 5, 30, 5, 20, 5, growth=200)
     made.free(25)
     made.free(0)
-    made.free(60)  # from the rover on: 60, 0, 25
+    made.free(60)  # from the rover: 60, 0, 25
     assert (made.malloc(25), made.visited) == (25, 3)
     assert (made.malloc(20), made.visited) == (60, 1)
 
@@ -22,7 +22,7 @@ def test_the_rover_does_not_follow_a_search():
 def test_the_block_at_the_end_of_memory_is_not_where_a_search_starts():
     made = heap(*[20] * 4, 19)
     made.free(0)
-    made.free(80)  # with the byte at the end, and the rover
+    made.free(80)  # merges with the byte at the end and with the rover
     assert (made.malloc(20), made.visited) == (0, 1)
     assert (made.malloc(20), made.visited) == (80, 1)
 
@@ -31,6 +31,6 @@ def test_what_is_left_keeps_its_place_or_enters_before_the_rover():
     made = heap(30, 5, 60, 5, growth=200)
     made.free(0)
     made.free(35)
-    assert made.malloc(40) == 35  # 20 bytes are left at 75, and enter before 0
+    assert made.malloc(40) == 35  # 20 bytes are left at 75 and enter before 0
     assert (made.malloc(15), made.visited) == (0, 1)
     assert (made.malloc(15), made.visited) == (15, 1)

@@ -1,4 +1,4 @@
-"""Device allocators: the worked example by hand, and what PyTorch's own allocator did."""
+"""Device allocators: the worked example by hand, and the results of PyTorch's own allocator."""
 
 from functools import partial
 
@@ -75,7 +75,7 @@ def test_the_statistics_of_each_pool(engine):
     assert stats["allocated_bytes.large_pool.current"] == 12_000_256 + 1_100_288 + 5_000_192
     assert stats["segment.all.peak"] == 4
     assert stats["segment.all.current"] == stats["segment.large_pool.current"] == 1
-    assert stats["oversize_segments.peak"] == 2  # of 24 and 30 MiB
+    assert stats["oversize_segments.peak"] == 2  # segments of 24 and 30 MiB
     assert stats["oversize_allocations.peak"] == 1  # m 3, m 5 and m 7, one after the other
     assert stats["oversize_allocations.current"] == stats["oversize_segments.current"] == 0
     for name in ("requested", "allocated", "active", "reserved", "inactive_split"):
@@ -98,7 +98,7 @@ def test_what_bfc_reports_of_itself(engine):
 
 @pytest.mark.parametrize("engine", ["reference", "core"])
 def test_bfc_ends_where_a_small_region_is_refused(engine):
-    """Its limit has a megabyte left there, and the device, which grants two at a time, nothing."""
+    """The limit leaves a megabyte, but the device grants memory in steps of two megabytes."""
     trace = Trace.from_events([Op.MALLOC] * 5000, range(5000), [1000] * 5000)
     figures = simulate(trace, "bfc:capacity=5M", engine=engine).device
     assert figures.peak_reserved_bytes < 4 * MIB
@@ -127,7 +127,7 @@ def test_where_expandable_blocks_of_the_example_lie():
 @pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 @pytest.mark.parametrize("capacity", [0, 601 * MIB])
 def test_pages_are_counted_from_the_range(replayed, capacity):
-    """The large range comes after the small one, at an address not a multiple of its page."""
+    """The large range comes after the small one, at an address not divisible by its page size."""
     trace = Trace.from_events(
         [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.EMPTY],
         [0, 1, 2, 1, -1],
@@ -174,7 +174,7 @@ def test_a_program_goes_on_without_what_it_did_not_get(replayed):
     described = find_policy("pytorch", capacity=60 * MIB).description
     replay = replayed(example(), described, goes_on=True)
     placed = replay.addresses.tolist()
-    assert placed[8:] == [-1, REFUSED, -1, -1, -1, 12_000_256]  # not m 7; its free is left out
+    assert placed[8:] == [-1, REFUSED, -1, -1, -1, 12_000_256]  # m 7 is refused, its free skipped
     figures = replay.figures
     assert (figures.first_refused_event, figures.refused, figures.retries) == (10, 1, 1)
     assert replay.heap.tolist()[9:] == [46 * MIB] * 3 + [44 * MIB] * 2
@@ -183,7 +183,7 @@ def test_a_program_goes_on_without_what_it_did_not_get(replayed):
 
 @pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 def test_a_new_range_that_is_too_short_is_lost(replayed):
-    """A range has 72 MiB, rounded up to 80; before and after giving back one is tried."""
+    """A range of 72 MiB is rounded up to 80, and a failed request reserves two ranges."""
     trace = Trace.from_events(
         [Op.MALLOC] * 3, [0, 1, 2], [20_000_000, 90_000_000, 2_000_000], stream=[0, 0, 1]
     )
@@ -205,7 +205,7 @@ def test_ranges_go_by_the_whole_device(replayed):
 @pytest.mark.parametrize(
     ("text", "oom"),
     [
-        ("pytorch:capacity=60M,total=80M,fraction=0.5", 2),  # 30 + 12 MiB of 40
+        ("pytorch:capacity=60M,total=80M,fraction=0.5", 2),  # 30 + 12 MiB of 40 MiB
         ("pytorch:capacity=60M,total=84M,fraction=0.5", 3),
         ("pytorch-expandable:capacity=60M,expandable_segments_reserve=0.03G", 3),  # 40 MiB
         ("pytorch-expandable:capacity=60M,expandable_segments_reserve=40G", 3),
@@ -218,7 +218,7 @@ def test_limits_below_the_capacity(replayed, text, oom):
 
 @pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 def test_rmm_makes_room_below_a_maximum(replayed):
-    """The first region has half of the maximum; it goes back for 8 MiB, nothing does for 11."""
+    """The first region has half of the maximum. It is returned for 8 MiB, none for 11 MiB."""
     trace = Trace.from_events(
         [Op.MALLOC, Op.MALLOC, Op.FREE, Op.FREE, Op.MALLOC, Op.FREE, Op.MALLOC],
         [0, 1, 0, 1, 2, 2, 3],
@@ -226,7 +226,7 @@ def test_rmm_makes_room_below_a_maximum(replayed):
     )
     replay = replayed(trace, find_policy("rmm-pool", maximum=10 * MIB).description)
     assert replay.addresses.tolist() == [0, MIB, -1, -1, 6 * MIB, -1, REFUSED]
-    sizes = [6 * MIB, -6 * MIB, 8 * MIB]  # as the device grants them
+    sizes = [6 * MIB, -6 * MIB, 8 * MIB]  # sizes as the device grants them
     assert replay.calls[:, 2].tolist() == sizes
     assert replay.calls[:, 0].tolist() == [0, 4, 4]
     assert replay.figures.first_refused_event == 7

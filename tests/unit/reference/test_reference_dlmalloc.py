@@ -44,14 +44,14 @@ def test_a_large_request_prefers_a_victim_that_fits_as_well():
     made.free(0)
     made.malloc(40)  # 40 to 400 is the victim
     made.free(410)
-    assert (made.malloc(300), made.visited) == (410, 1)  # the tree's block fits better
+    assert (made.malloc(300), made.visited) == (410, 1)  # the block in the tree fits better
     made.free(410)
-    assert (made.malloc(310), made.visited) == (40, 1)  # it is too small
+    assert (made.malloc(310), made.visited) == (40, 1)  # the victim is too small
     made = heap(300, 10, 340, 10)
     made.free(310)
     made.malloc(40)  # 350 to 650 is the victim
     made.free(0)
-    assert (made.malloc(280), made.visited) == (350, 2)  # 300 bytes each
+    assert (made.malloc(280), made.visited) == (350, 2)  # both free blocks have 300 bytes
 
 
 def test_the_break_falls_when_the_top_is_large():

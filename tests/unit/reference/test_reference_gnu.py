@@ -20,7 +20,7 @@ def test_a_search_starts_where_pages_were_freed_last():
     assert made.malloc(1024) == 3072
     made.free(1024)
     made.free(3072)
-    assert made.malloc(1024) == 3072  # used up: the index is before the lowest run
+    assert made.malloc(1024) == 3072  # used up: the index precedes the lowest run
     assert made.malloc(1024) == 1024
 
 
@@ -42,7 +42,7 @@ def test_pages_that_must_grow_are_freed_first():
 
 
 def test_what_a_tables_last_page_has_to_spare_describes_no_more_pages():
-    page = 1 << 16  # 1024 entries of 12 bytes take 12288 of it
+    page = 1 << 16  # 1024 entries of 12 bytes take 12288 bytes of the page
     made = heap_for(Gnu(mechanism=True, page=page))
     made.malloc(page)
     made.malloc(1023 * page)

@@ -19,8 +19,8 @@ def test_the_block_returned_last_is_used_if_it_fits_exactly():
     made.free(0)
     made.free(50)
     assert (made.malloc(20), made.visited) == (50, 1)
-    assert (made.malloc(19), made.visited) == (70, 3)  # 0 becomes dirty; the last remainder
-    assert (made.malloc(20), made.visited) == (0, 1)  # the dirty list of its bin
+    assert (made.malloc(19), made.visited) == (70, 3)  # 0 gets dirty; last remainder
+    assert (made.malloc(20), made.visited) == (0, 1)  # taken from the dirty list of its bin
 
 
 def test_more_of_the_same_size_are_cut_in_advance():
@@ -30,7 +30,7 @@ def test_more_of_the_same_size_are_cut_in_advance():
 
 
 def quick(**parameters):
-    """Return a quick fit with areas of 100 bytes over a G++ that grows by 1000."""
+    """Return a quick fit with areas of 100 bytes over a G++ that grows by 1000 bytes."""
     return heap_for(QuickFit(**{"growth": 1000, "area": 100, "preallocate": 0} | parameters))
 
 

@@ -14,7 +14,7 @@ UNCACHED = {"tcache": False, "dirty_decay_ms": -1, "narenas": 1}
 
 
 def heap(*sizes, **parameters):
-    """Return a heap with `sizes` allocated, and where they lie in their mappings."""
+    """Return a heap with `sizes` allocated, and the objects' locations in their mappings."""
     made = heap_for(Jemalloc(**UNCACHED | parameters))
     return made, [made.locate(made.malloc(size))[1:] for size in sizes]
 
@@ -76,7 +76,7 @@ def test_oversize_requests_have_an_arena_of_their_own():
 
 
 class Node:
-    """A number in a pairing heap."""
+    """A number as a node of a pairing heap."""
 
     def __init__(self, number):
         self.key = (number,)

@@ -27,7 +27,7 @@ def test_growth_of_the_first_release():
     [(BSD_4_2, [0, 0, 0, 2048]), (BSD_4_4, [4092, 4092, 8188, 8188])],
 )
 def test_a_realloc_stays_or_moves(description, addresses):
-    made = trace("m0:28 r0:13 r0:12 r0:10")  # with the header 32, 17, 16, 14
+    made = trace("m0:28 r0:13 r0:12 r0:10")  # sizes with the header: 32, 17, 16, 14
     answer = replay(made, description, scale=1, realloc=Realloc.IN_PLACE, check=True)
     assert answer.addresses.tolist() == addresses
     assert answer.visited.tolist() == [0, 0]
@@ -35,7 +35,7 @@ def test_a_realloc_stays_or_moves(description, addresses):
 
 @pytest.mark.parametrize(("description", "moves"), [(BSD_4_2, True), (BSD_4_4, False)])
 def test_the_smallest_block_of_the_first_release_never_stays(description, moves):
-    made = trace("m0:4 r0:3")  # both take a block of 8 bytes, less than three headers
+    made = trace("m0:4 r0:3")  # both objects use a block of 8 bytes, less than three headers
     answer = replay(made, description, scale=1, realloc=Realloc.IN_PLACE, check=True)
     first, second = answer.addresses.tolist()
     assert (first != second) == moves

@@ -15,8 +15,8 @@ def test_the_last_remainder_goes_before_a_better_fit():
     made.free(0)
     made.free(70)
     assert (made.malloc(50), made.visited) == (0, 1)  # 50 to 60 is the last remainder
-    assert (made.malloc(8), made.visited) == (50, 1)  # whatever fits better elsewhere
-    assert (made.malloc(20), made.visited) == (70, 1)  # but an exact fit goes before it
+    assert (made.malloc(8), made.visited) == (50, 1)  # even if another fits better
+    assert (made.malloc(20), made.visited) == (70, 1)  # but an exact fit has priority
     assert made.free_blocks() == [(58, 2)]
 
 
@@ -26,12 +26,12 @@ def test_a_last_remainder_that_is_too_small_enters_the_bins():
     made.malloc(50)
     made.free(70)
     assert (made.malloc(15), made.visited) == (70, 2)  # 50 to 60 is visited and binned
-    assert (made.malloc(6), made.visited) == (50, 2)  # then so is 85 to 90: the best fit
+    assert (made.malloc(6), made.visited) == (50, 2)  # 85 to 90 is binned; the best fit
 
 
 def test_a_fit_that_leaves_less_than_a_block_is_exact_in_its_own_bin_only():
     made = heap(mechanism=True, growth=4096)
-    blocks = [made.malloc(size) for size in (1000, 16, 576, 16)]  # bins from 960 and from 576
+    blocks = [made.malloc(size) for size in (1000, 16, 576, 16)]  # bins at 960 and at 576
     made.free(blocks[0])
     made.free(blocks[2])
     assert made.malloc(992) == blocks[0], "992 and 1000 share the bin that begins at 960"

@@ -16,7 +16,7 @@ MIB = 1024 * KIB
 
 
 class Program:
-    """A program's calls; addresses count from the heap's start."""
+    """Calls of a program, with addresses relative to the heap's start."""
 
     def __init__(self, **parameters):
         self.heap = heap_for(Mimalloc(**parameters))
@@ -70,7 +70,7 @@ def test_a_large_request_that_no_arena_has_room_for_makes_one_that_stays():
     program.malloc(16)
     for _ in range(2):
         program.free(program.malloc(230 * MIB))
-    page_map = 3 * 64 * KIB  # for 512 MiB each, around the three blocks
+    page_map = 3 * 64 * KIB  # each covers 512 MiB around the three blocks
     assert program.heap.blocks.mapped == (3 << 30) + page_map
 
 
@@ -82,4 +82,4 @@ def test_slices_are_purged_after_a_delay_by_a_full_collection():
     for _ in range(999):
         assert purged == []
         program.free(program.malloc(2000), check=False)
-    assert purged == [(i * PAGE, PAGE) for i in range(1, 16)]  # all but the page in use
+    assert purged == [(i * PAGE, PAGE) for i in range(1, 16)]  # all pages but the page in use

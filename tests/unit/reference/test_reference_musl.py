@@ -11,7 +11,7 @@ def heap(**parameters):
 
 
 def places(made, *sizes):
-    """Allocate, and return mapping and offset of each object."""
+    """Allocate objects, and return each object's mapping and offset."""
     return [made.locate(made.malloc(size))[::2] for size in sizes]
 
 

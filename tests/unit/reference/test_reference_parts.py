@@ -1,4 +1,4 @@
-"""The parts that go with every family, worked out by hand."""
+"""Parts that can be combined with every family, computed by hand."""
 
 import pytest
 from small_traces import trace

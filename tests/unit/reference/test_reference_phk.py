@@ -27,7 +27,7 @@ def test_runs_are_first_fit_and_one_at_the_break_does_not_count():
     made.free(1024)
     made.free(4096)
     assert (made.malloc(1025), made.visited) == (1024, 1)
-    assert (made.malloc(3073), made.visited) == (7168, 1)  # 3072 bytes at the break stay a hole
+    assert (made.malloc(3073), made.visited) == (7168, 1)  # 3072 bytes at the break remain a hole
     assert made.free_blocks() == [(4096, 3072)]
 
 

@@ -22,12 +22,12 @@ PLAIN = {
 
 
 def heap(*sizes, **parameters):
-    """Return a heap with neither thread cache nor fast lists, with `sizes` allocated."""
+    """Return a heap with `sizes` allocated, without thread caches and fast bins."""
     return heap_with(Ptmalloc(**PLAIN | parameters), *sizes)
 
 
 def process(threads=1, **parameters):
-    """Return the heap of a 64-bit program, and what lets one of its threads call."""
+    """Return the heap of a 64-bit program, and a function that lets one of its threads call."""
     made = heap_for(Ptmalloc(mechanism=True, word=8, **{"version": OLDEST} | parameters))
     made.threads = threads
 
@@ -56,7 +56,7 @@ def test_the_thread_cache_comes_first_and_holds_so_many():
 def test_fast_blocks_go_newest_first_and_fill_the_thread_cache():
     made = heap(*[20] * 6, mxfast=24, tcache_count=2)
     for address in (0, 20, 40, 60, 80):
-        made.free(address)  # two cached; 40, 60, 80 in the fast list
+        made.free(address)  # two blocks are cached; 40, 60, 80 are in the fast bin
     assert [made.malloc(20) for _ in range(2)] == [20, 0]
     assert made.malloc(20) == 80, "60 and 40 move to the thread cache"
     assert [made.malloc(20) for _ in range(2)] == [40, 60]

@@ -1,4 +1,4 @@
-"""pymalloc's rules that the recorded traces do not tell apart."""
+"""Rules of pymalloc that the recorded traces do not test."""
 
 import pytest
 

@@ -37,7 +37,7 @@ def test_in_place_grows_into_what_follows_or_moves():
     events = trace("m0:10 r0:30 m1:10 r0:31")
     raw = replay(events, FIRST_FIT.description, scale=1, realloc=Realloc.IN_PLACE, check=True)
     assert raw.addresses.tolist() == [0, 0, 30, 40]
-    assert raw.visited.tolist() == [0, 1, 1]  # what stays in place makes no search
+    assert raw.visited.tolist() == [0, 1, 1]  # an object that remains in place causes no search
     assert raw.live.tolist() == [10, 30, 40, 41]
 
 
@@ -54,7 +54,7 @@ def test_measures_belong_to_the_first_event_of_a_peak():
     run = simulate_in_python(
         trace("m0:60 m1:50 f0 m2:60 f1 f2 m3:0"), FIRST_FIT, scale=1, checked=True
     )
-    # Live 60 110 50 110 60 0 0; heap 100, then 200; free blocks 1 1 2 1 1 1 1.
+    # Live bytes: 60 110 50 110 60 0 0. Heap: 100, then 200. Free blocks: 1 1 2 1 1 1 1.
     assert (run.peak_heap_bytes, run.live_bytes_at_peak_heap) == (200, 110)
     assert (run.max_live_bytes, run.heap_bytes_at_max_live) == (110, 200)
     assert (run.final_heap_bytes, run.final_live_bytes) == (200, 0)
@@ -70,7 +70,7 @@ def test_measures_belong_to_the_first_event_of_a_peak():
 
 def test_the_heap_beyond_live_is_internal_or_external():
     run = simulate_in_python(trace("m0:3 m1:5"), find_policy("simple-seg-2n", growth=100))
-    # Blocks of 64 and 128 scaled bytes, and 36 wasted in the first growth.
+    # Blocks have 64 and 128 scaled bytes, and 36 bytes are wasted in the first growth.
     assert run.peak_heap_bytes == 228 / 16
     assert run.counters.internal_bytes_at_peak_heap == 12 - 8
     assert run.counters.external_bytes_at_peak_heap == 36 / 16

@@ -1,4 +1,4 @@
-"""Scudo's rules, one by one, on heaps small enough to follow them by hand."""
+"""Scudo's rules one by one, on heaps small enough to follow by hand."""
 
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.families.scudo.configuration import CONFIGURATIONS
@@ -20,7 +20,7 @@ def malloc(heap, size, **asked):
 
 
 def test_the_seed_decides_slots_and_first_blocks():
-    # Read out of the library's memory, seed 1: class 0, 1, 2, 28 and 43 of 45.
+    # Values were read from the library's memory with seed 1: class 0, 1, 2, 28 and 43 of 45.
     slots = draw_slots(CONFIGURATIONS[Config.DEFAULT], 1)
     places = {number: (slots[number].number, slots[number].first) for number in (0, 1, 2, 9, 18)}
     assert places == {
@@ -71,7 +71,7 @@ def test_threads_have_caches_of_their_own_or_share_two():
     heap = made()
     address = malloc(heap, 16, thread=1)
     heap.request = Request(thread=2)
-    heap.free(address)  # into the cache of those that have only freed
+    heap.free(address)  # into the cache for threads that have only freed
     assert malloc(heap, 16, thread=2) != address
     shared = made(config=Config.ANDROID)
     address = malloc(shared, 16, thread=7)

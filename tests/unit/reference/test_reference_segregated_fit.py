@@ -1,4 +1,4 @@
-"""Lists by size class, followed by hand through policy/families/segregated_fit.md."""
+"""Lists by size class, computed by hand with policy/families/segregated_fit.md."""
 
 import pytest
 from small_traces import heap_with
@@ -15,7 +15,7 @@ def heap(*sizes, **parameters):
 
 
 def free(made, *addresses):
-    """Free blocks in turn; return the number of blocks that they visited together."""
+    """Free blocks in turn; return the total number of blocks that the frees visited."""
     before = made.visited_at_free
     for address in addresses:
         made.free(address)
@@ -53,12 +53,12 @@ def test_what_is_left_keeps_the_place():
 
 
 def test_a_list_for_each_class():
-    made = heap(*SIZES, classes=8)  # 440 bytes are in the seventh
-    free(made, 0, 160, 420)  # 100 and 80 bytes are in the second, 200 in the fourth
-    assert (made.malloc(120), made.visited) == (160, 4)  # two, one, and the rest enters
+    made = heap(*SIZES, classes=8)  # 440 bytes are in the seventh list
+    free(made, 0, 160, 420)  # 100 and 80 bytes are in the second list, 200 in the fourth
+    assert (made.malloc(120), made.visited) == (160, 4)  # 2 + 1 visits, remainder's entry
     assert made._lists[1] == [280, 420, 0]
     assert (made.malloc(90), made.visited) == (0, 3)
-    assert (made.malloc(70), made.visited) == (280, 1)  # too little is left
+    assert (made.malloc(70), made.visited) == (280, 1)  # too few bytes are left
     made.check()
 
 
@@ -68,7 +68,7 @@ def test_blocks_by_size():
     assert list(made.listed()) == [160, 300, 0, 450]
     assert (made.malloc(85), made.visited) == (300, 2)
     assert free(made, 300) == 2
-    assert (made.malloc(110), made.visited) == (450, 4 + 3)  # the rest is the largest again
+    assert (made.malloc(110), made.visited) == (450, 4 + 3)  # the remainder is largest again
     assert made.coalescings == 0
 
 

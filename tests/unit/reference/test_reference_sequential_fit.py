@@ -25,7 +25,7 @@ def three_holes(fit, order, freed):
 
 
 def circle(made):
-    """Return the list of next fit from the rover on."""
+    """Return the list of a next fit, starting at the rover."""
     start = made.listed().index(made.rover)
     return [*made.listed()[start:], *made.listed()[:start]]
 
@@ -45,10 +45,10 @@ def test_the_low_end_is_used_and_an_exact_fit_leaves_nothing(fit):
 def test_growth_counts_the_free_tail_and_merges_with_it(fit, order):
     made = heap(fit, order, sizes=(100, 10))
     assert (made.brk, made.free_blocks()) == (200, [(110, 90)])
-    assert made.malloc(190) == 110  # 190 - 90 bytes are just one unit
+    assert made.malloc(190) == 110  # 190 - 90 bytes are exactly one unit
     assert (made.brk, made.growths, made.coalescings) == (300, 3, 1)
     made.free(110)
-    assert made.malloc(191) == 110  # one byte more takes another unit
+    assert made.malloc(191) == 110  # one more byte needs another unit
     assert (made.brk, made.free_blocks()) == (400, [(301, 99)])
 
 
@@ -92,7 +92,7 @@ def unmerged(fit, order, coalescing):
 def test_deferred_coalescing_merges_when_a_request_fails(fit, order, before, after):
     made = unmerged(fit, order, CoalescingTime.DEFERRED)
     assert made.listed() == before
-    assert made.malloc(35) == 0  # the scan makes 50 bytes of the blocks at 0 and 20
+    assert made.malloc(35) == 0  # the scan merges the blocks at 0 and 20 into 50 bytes
     assert (made.visited, made.coalescings, made.brk) == (3, 1, 100)
     assert made.listed() == [35 if address == 0 else address for address in after]
     made.free(0)
@@ -103,7 +103,7 @@ def test_deferred_coalescing_moves_the_rover_past_the_blocks_that_leave():
     made = unmerged(Fit.NEXT, LIFO, CoalescingTime.DEFERRED)
     assert circle(made) == [0, 20, 60]
     assert made.malloc(35) == 0
-    assert circle(made) == [35, 60]  # the rover went to 60; the merged block entered before it
+    assert circle(made) == [35, 60]  # the rover moved to 60; the merged block entered before it
 
 
 def test_memory_grows_after_a_scan_that_did_not_help_and_merges_with_the_tail():
@@ -112,7 +112,7 @@ def test_memory_grows_after_a_scan_that_did_not_help_and_merges_with_the_tail():
     )
     made.free(40)
     made.free(70)
-    assert made.malloc(150) == 40  # 60 bytes, merged by the scan, count towards it
+    assert made.malloc(150) == 40  # 60 bytes, merged by the scan, count towards the request
     assert (made.brk, made.growths, made.coalescings) == (200, 2, 2)
 
 
@@ -179,10 +179,10 @@ def test_best_fit_takes_the_smallest_and_the_first_of_equals(order, freed, found
 
 def test_worst_fit_takes_the_largest_and_leaves_the_largest_remainder():
     made = three_holes(Fit.WORST, AO, (52, 0, 21))
-    assert (made.malloc(5), made.visited) == (21, 3)  # 30 bytes; best fit takes 20 at 0
+    assert (made.malloc(5), made.visited) == (21, 3)  # 30 bytes; best fit takes the 20 bytes at 0
     assert made.free_blocks() == [(0, 20), (26, 25), (52, 20)]
     assert made.malloc(25) == 26
-    assert (made.malloc(21), made.visited, made.brk) == (100, 2, 200)  # neither 20 is enough
+    assert (made.malloc(21), made.visited, made.brk) == (100, 2, 200)  # 20 bytes do not suffice
 
 
 @pytest.mark.parametrize(
@@ -198,15 +198,15 @@ def test_worst_fit_takes_the_largest_and_leaves_the_largest_remainder():
 def test_worst_fit_takes_the_first_of_equals(order, freed, found):
     made = three_holes(Fit.WORST, order, freed)
     assert [made.malloc(12), made.malloc(12)] == found
-    assert made.malloc(8) == found[0] + 12  # both remainders keep their places
+    assert made.malloc(8) == found[0] + 12  # both remainders keep their positions
 
 
 def test_next_fit_by_address_goes_on_from_what_is_left_over_and_around_the_end():
     made = three_holes(Fit.NEXT, AO, (0, 21, 52))
     assert made.rover == 0  # the first block that entered the empty list
     assert (made.malloc(25), made.visited, made.rover) == (21, 2, 46)
-    assert (made.malloc(5), made.visited, made.rover) == (46, 1, 52)  # exact: the following one
-    assert (made.malloc(20), made.visited, made.rover) == (52, 1, 0)  # exact, and the last
+    assert (made.malloc(5), made.visited, made.rover) == (46, 1, 52)  # exact: the rover moves on
+    assert (made.malloc(20), made.visited, made.rover) == (52, 1, 0)  # exact fit, last block
     assert (made.malloc(10), made.visited, made.rover) == (0, 1, 10)
 
 
@@ -245,7 +245,7 @@ def test_the_rover_stands_on_the_next_block_that_enters_an_empty_list():
     made = heap(Fit.NEXT, AO, sizes=(10, 10, 80))
     assert made.rover is None
     made.free(10)
-    made.free(0)  # block 10, under the rover, leaves a list of one
+    made.free(0)  # block 10, to which the rover points, leaves a list of one block
     assert circle(made) == [0]
 
 

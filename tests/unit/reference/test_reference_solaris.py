@@ -15,9 +15,9 @@ def test_the_block_freed_last_is_used_again_or_cut():
     made = heap(100, 100, 200)
     made.free(0)
     made.free(200)
-    assert (made.malloc(60), made.visited) == (200, 1)  # cut, whatever would fit better
+    assert (made.malloc(60), made.visited) == (200, 1)  # cut, even if another fits better
     assert made.blocks.state[0] is State.CACHED, "the other one still waits"
-    assert (made.malloc(100), made.visited) == (0, 1)  # nothing is remembered: best fit in the tree
+    assert (made.malloc(100), made.visited) == (0, 1)  # none remembered: best fit in the tree
 
 
 def test_a_full_ring_frees_its_oldest():

@@ -6,7 +6,7 @@ from simalloc.policy.families.solaris_3x import Solaris3x
 
 
 def heap(*sizes, **parameters):
-    """Return a heap that grows by 100 bytes with objects of `sizes`; from 49 on none is a cell."""
+    """Return a heap that grows by 100 bytes with objects of `sizes`; cells hold sizes below 49."""
     return heap_with(Solaris3x(**{"growth": 100, "cells": 3, **parameters}), *sizes)
 
 
@@ -22,8 +22,8 @@ def test_a_search_merges_what_it_looks_at_with_what_follows():
 def test_the_next_search_starts_at_what_is_left_and_then_behind_it():
     made = heap(70, 50, 80, 50, 90, 50, 60)
     for address in (250, 120, 0):
-        made.free(address)  # 0, 120, 250
-    assert (made.malloc(75), made.visited) == (120, 2)  # the remainder goes before 250
+        made.free(address)  # the list is 0, 120, 250
+    assert (made.malloc(75), made.visited) == (120, 2)  # the remainder enters before 250
     assert (made.malloc(85), made.visited) == (250, 2)
     assert made.malloc(70) == 0
     made.check()
@@ -36,5 +36,5 @@ def test_small_requests_take_cells():
     made.free(60)
     made.free(76)
     assert [made.malloc(3) for _ in range(2)] == [76, 60]
-    assert made.malloc(3) == 84  # a second holding block
+    assert made.malloc(3) == 84  # allocates a second holding block
     made.check()

@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def heap(**parameters):
-    """Return an empty heap without the allocations before a program's own first call."""
+    """Return an empty heap without the allocations that precede a program's first call."""
     return heap_for(Tcmalloc(**parameters))
 
 
@@ -32,7 +32,7 @@ def test_a_list_that_is_too_long_gives_a_chain_back():
     made = heap(transfer_num_obj=2)
     blocks = [made.malloc(100) for _ in range(4)]
     made.request = Request(thread=1)
-    made.malloc(8)  # so it has a cache, where a list may hold one block at first
+    made.malloc(8)  # gives the thread a cache, in which a list may first hold one block
     for block in blocks:
         made.free(block)
     assert made.figures()["transfer"] == 2 * 112
@@ -45,7 +45,7 @@ def test_pages_go_back_after_so_many_were_freed():
     for _ in range(8):
         made.free(made.malloc(size))
     assert made.figures()["ph_returned"] == 0
-    made.free(made.malloc(size))  # 262,144 pages and more
+    made.free(made.malloc(size))  # 262,144 pages or more
     assert made.figures()["ph_returned"] == made.figures()["heap"]
     never = heap(release_rate=0.0)
     for _ in range(20):

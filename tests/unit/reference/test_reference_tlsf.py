@@ -14,7 +14,7 @@ def test_a_list_is_not_searched_but_passed_by():
     made = heap(303, 1, 304, 1, 320, 1)
     for address in (304, 0, 609):
         made.free(address)
-    assert (made.malloc(300), made.visited) == (304, 1)  # 303 bytes are in the list from 296 on
+    assert (made.malloc(300), made.visited) == (304, 1)  # 303 bytes are in the list at 296
     assert made.malloc(297) == 609
     assert made.malloc(296) == 0
 

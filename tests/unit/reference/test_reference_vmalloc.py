@@ -14,7 +14,7 @@ def heap(*sizes, **parameters):
 
 
 def test_the_slot_is_cut_from_its_front():
-    made = heap(100)  # the rest of the heap is in the slot; the tree is still empty
+    made = heap(100)  # the remaining heap is in the slot; the tree is still empty
     assert made.blocks.in_state(State.CACHED) == [(100, 900)]
     assert [made.malloc(80), made.malloc(70), made.visited] == [100, 180, 1]
 
@@ -22,7 +22,7 @@ def test_the_slot_is_cut_from_its_front():
 def test_a_large_block_behind_a_free_one_has_all_reclaimed():
     made = heap(300, 300, 100, 300, page=250)
     made.free(0)
-    made.malloc(350)  # reclaims 0 and grows
+    made.malloc(350)  # reclaims the block at 0 and grows
     made.free(700)
     assert made.cached() == {700}, "what is before it is in use"
     made.free(300)
@@ -34,5 +34,5 @@ def test_what_a_realloc_takes_in_does_not_enter_the_tree_before(engine):
     made = trace("m0:100 m1:300 m2:10 m3:300 m4:10 m5:300 m6:10 f1 f3 f5 r0:150 m7:300")
     run = simulate(made, "vmalloc", scale=1, realloc="in-place", engine=engine, addresses=True)
     assert run.addresses is not None
-    # Block 1 would enter first; when it left, block 5, the newest, would stand before block 3.
+    # Block 1 would enter first. After it left, block 5, the newest, would precede block 3.
     assert run.addresses[[0, 3, -2, -1]].tolist() == [0, 410, 0, 410]
