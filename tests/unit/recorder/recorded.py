@@ -26,7 +26,7 @@ Event = tuple[str, int, int, int]
 
 
 def compile_program(source: str, directory: Path, *flags: str) -> Path:
-    """Compile a program of the folder `programs`; skips the test without a compiler."""
+    """Compile a program of the folder `programs`; skip the test without a compiler."""
     compiler = "c++" if source.endswith(".cc") else "cc"
     if shutil.which(compiler) is None:
         pytest.skip(f"there is no {compiler}")
@@ -53,7 +53,7 @@ class Run:
 
 
 def run_recorded(command: Sequence[str | Path], directory: Path, wanted: Wanted = EVENTS) -> Run:
-    """Run a program to its end, recording into `directory`."""
+    """Run a program to completion, recording into `directory`."""
     directory.mkdir(mode=0o700, exist_ok=True)
     words = [str(word) for word in command]
     with preload_library() as library:
@@ -78,7 +78,7 @@ def read_all(raw: RawRecording) -> ReadEvents:
 
 
 def events_of(events: ReadEvents, thread: int | None = None) -> list[Event]:
-    """Return events as test programs say them, of one thread or of all."""
+    """Return events in the test programs' format, of one thread or of all."""
     some = events if thread is None else events.taken(events.columns["thread"] == thread)
     columns = (some.op, some.columns["address"], some.size, some.columns["alignment"])
     return [
@@ -108,7 +108,7 @@ def said_by(output: str) -> list[Event]:
 
 
 def assert_nothing_missing(raw: RawRecording) -> None:
-    """Check that all records were read, and that they fit together."""
+    """Check that all records were read and are consistent."""
     counts = raw.counts
     assert counts.read == counts.records
     assert counts.frees_of_unknown == 0

@@ -1,4 +1,4 @@
-"""Other users of the machine can neither read, spoil nor stop what root records."""
+"""Other users of the machine cannot read, corrupt or stop root's recordings."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ ATTACKS = {
 
 @pytest.fixture
 def everybodys():
-    """A folder where any user may go, as /tmp is."""
+    """A folder that any user may write, like /tmp."""
     with TemporaryDirectory() as directory:
         Path(directory).chmod(0o1777)
         yield Path(directory)
@@ -121,7 +121,7 @@ def test_a_recording_that_another_thread_s_reader_has_lost_does_not_disturb_this
 
 
 def test_lengths_in_the_file_are_not_believed_by_the_program(tmp_path):
-    """A program goes on whatever another process of its user writes into its recording."""
+    """A program continues, whatever another process of its user writes into its recording."""
     program = tmp_path / "spoiled.c"
     program.write_text(SPOILED)
     subprocess.run(["cc", "-O0", "-o", tmp_path / "spoiled", program], check=True)

@@ -51,7 +51,7 @@ def load(tmp_path):
 
 
 def drawn(seed, events):
-    """Return events of a program and the drains between them."""
+    """Return random events of a program, with drains between them."""
     rng = np.random.default_rng(seed)
     live, free, lines = [], list(range(400)), []
     for number in range(events):
@@ -74,7 +74,7 @@ def events_of(lines):
 
 
 def keys(lines):
-    """Return a trace's part of the lines: kinds and sizes."""
+    """Return the kinds and sizes of the lines' events in the trace's format."""
     ops = {"m": Op.MALLOC, "c": Op.CALLOC, "f": Op.FREE}
     parts = [line.split() for line in events_of(lines)]
     return [(ops[kind], int(rest[1]) if len(rest) > 1 else 0) for kind, *rest in parts]

@@ -1,4 +1,4 @@
-"""When the recording cannot continue the program does, and the recording until then is complete."""
+"""If a recording cannot continue, the program does, and the recording is complete up to then."""
 
 import errno
 
@@ -42,7 +42,7 @@ def test_the_disk_is_full_from_the_beginning(tmp_path, full_soon):
 
 def test_the_size_of_files_is_limited(tmp_path):
     program = compile_program("threads.c", tmp_path)
-    limited = f"ulimit -f 200; {program} 4 20000"  # going beyond would be answered by SIGXFSZ
+    limited = f"ulimit -f 200; {program} 4 20000"  # a larger file would cause SIGXFSZ
     run = run_recorded(["bash", "-c", limited], tmp_path / "raw")
     assert run.code == 0
     raw = next(raw for raw in run.raws if raw.executable == str(program))

@@ -1,4 +1,4 @@
-"""Programs that another allocator serves than the C library's, by whatever name they call it."""
+"""Programs that use another allocator than the C library's, under any function name."""
 
 import subprocess
 from collections import Counter
@@ -23,11 +23,11 @@ from simalloc.trace.recorder.built_in import ANY_MALLOC, built_in
 from simalloc.trace.recorder.program import find_program
 
 OBJECTS = {(4, 0), (1777, 0), (384, 128), (16, 0), (4 * 2345, 0), (3457, 0)}
-"""Bytes and alignments of what objects.cc makes."""
+"""Sizes and alignments of the objects that objects.cc allocates."""
 
 
 def library_of(name):
-    """Return the library of an installed allocator; skips the test if it is not there."""
+    """Return the library of an installed allocator, or skip the test if it is not installed."""
     try:
         return find_allocator(name).preload
     except SimallocError:
@@ -35,7 +35,7 @@ def library_of(name):
 
 
 def read_objects(raw):
-    """Return the recording of objects.cc, each of its objects once."""
+    """Return the recording of objects.cc, checked to contain each of its objects once."""
     events = read_all(raw)
     asked = Counter(event[2:] for event in events_of(events) if event[0] == "m")
     assert asked.keys() >= OBJECTS
@@ -51,7 +51,7 @@ def test_objects_of_a_library_that_serves_new_by_itself(tmp_path, monkeypatch):
     raw = run_recorded([program], tmp_path / "raw", Wanted(depth=1)).raw
     events = read_objects(raw)
     assert raw.malloc == str(library)
-    for size, _ in OBJECTS - {(16, 0)}:  # this one comes through libstdc++
+    for size, _ in OBJECTS - {(16, 0)}:  # the object of 16 bytes is allocated through libstdc++
         (site,) = events.columns["site"][events.size == size].tolist()
         assert raw.places[raw.sites[site][1]].path == str(program)
 
@@ -84,7 +84,7 @@ def test_an_allocator_that_is_preloaded_over_a_linked_one(tmp_path, monkeypatch,
 
 
 def test_which_other_library_serves_objects(tmp_path, monkeypatch):
-    """The C library has no operators, so the linked library's continue to serve."""
+    """The C library has no C++ operators, so the linked library's operators remain in use."""
     name = Path(library_of("tcmalloc")).name
     flags = ("-std=c++17", "-Wl,--no-as-needed", f"-l:{name}")
     program = compile_program("objects.cc", tmp_path, *flags)

@@ -1,4 +1,4 @@
-"""Programs that can be recorded, and the messages for others."""
+"""Programs that can be recorded, and the messages for other programs."""
 
 import os
 import subprocess
@@ -128,7 +128,7 @@ def test_programs_that_are_built_with_a_sanitizer(tmp_path, flag, name):
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_free_threaded_python(tmp_path, linked):
-    """It is known by a function that only such a Python has, or by its library's name."""
+    """Such a Python is detected by a function that only it has, or by its library's name."""
     source, program = tmp_path / "p.c", tmp_path / "python3.13t"
     source.write_text("void _Py_DecRefShared(void) {}\nint main(void) { return 0; }\n")
     options = []

@@ -1,4 +1,4 @@
-"""The reader of raw recordings believes nothing."""
+"""The reader of raw recordings validates everything."""
 
 import random
 
@@ -12,7 +12,7 @@ from simalloc.trace.recorder.convert import raw_recordings
 
 UNIT = 16 << 10
 SEGMENTS = UNIT + (64 << 10) + UNIT
-"""Where events begin: after the header, the table of large blocks, and what the program maps."""
+"""Offset of the first events, after the header, the table of large blocks, and the shared pages."""
 SEGMENT_HEADER = 64
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_was_cut_off(recording, tmp_path):
     path = tmp_path / "1.1.raw"
     for length in range(1, len(content), 4999):
         if length > SEGMENTS and length % UNIT < SEGMENT_HEADER:
-            continue  # it seems to end between two segments
+            continue  # the file seems to end between two segments
         with pytest.raises(TraceError, match="byte"):
             read_damaged(path, content[:length])
 
@@ -91,7 +91,7 @@ def test_wrong_numbers_in_the_headers(recording, tmp_path, place, value, message
 
 def test_a_place_that_is_numbered_too_high(recording, tmp_path):
     content = bytearray(recording.read_bytes())
-    first = content.index(b"\x3b\x01", SEGMENTS + SEGMENT_HEADER)  # a place, number 1
+    first = content.index(b"\x3b\x01", SEGMENTS + SEGMENT_HEADER)  # a place record, number 1
     content[first + 1 : first + 5] = b"\xff\xff\xff\x7f"
     with pytest.raises(TraceError, match="unreadable"):
         read_damaged(tmp_path / "1.1.raw", content)

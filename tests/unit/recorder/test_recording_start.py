@@ -1,4 +1,4 @@
-"""Recordings that begin with blocks that were live before."""
+"""Recordings that begin with blocks that were allocated earlier."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from simalloc.trace.recorder.convert import convert
 from simalloc.trace.recorder.start import START_SUFFIX
 
 FAR = 1 << 40
-"""No address of the test program."""
+"""An address that the test program never uses."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Call paths are those that the program took, whatever its frames are like."""
+"""Recorded call paths equal the program's call paths for all kinds of frames."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The recording of a program is compared with what the program says it did."""
+"""The recording of a program is compared with the program's own account."""
 
 import shutil
 import signal
@@ -75,7 +75,7 @@ def test_threads_are_recorded_in_one_order(tmp_path, monkeypatch, threads, gap):
     if gap:
         library = compile_program("gap.c", tmp_path, "-shared", "-fPIC")
         monkeypatch.setenv("LD_PRELOAD", str(library))
-        # A block that one thread has freed is the next that any thread gets.
+        # A block that one thread has freed is the next block that any thread allocates.
         monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1")
     run = run_recorded([program, str(threads), "6000"], tmp_path / "raw")
     events = read_all(run.raw)
@@ -86,8 +86,8 @@ def test_threads_are_recorded_in_one_order(tmp_path, monkeypatch, threads, gap):
         ended = [*account, ("x", 0, 0, 0)]
         number = next(n for n, of_thread in recorded.items() if of_thread == ended)
         del recorded[number]
-    assert len(recorded) == 1  # the first thread
-    # No free of an unknown block and none unseen: at no time is an address seen held twice.
+    assert len(recorded) == 1  # events of the first thread
+    # No free is unknown and none was missed: no address is allocated twice at the same time.
     assert_nothing_missing(run.raw)
 
 
@@ -220,7 +220,7 @@ def test_every_form_of_new_and_delete(tmp_path):
 
 def test_a_program_that_closes_files_and_gives_up_its_rights(tmp_path):
     program = compile_program("untidy.c", tmp_path)
-    with TemporaryDirectory() as directory:  # where any user may go
+    with TemporaryDirectory() as directory:  # a folder that any user may enter
         run = run_recorded([program], Path(directory))
         assert run.code == 0, run.errors
         events = read_all(run.raw)
@@ -246,7 +246,7 @@ def test_times_and_sites(tmp_path):
         int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T main")
     ]
     offsets = [place.offset for place in used if place.path == str(program)]
-    assert len(offsets) == 2  # the mark and the malloc
+    assert len(offsets) == 2  # the marking block and the malloc
     assert all(main < offset < main + 1000 for offset in offsets)
 
 
@@ -304,7 +304,7 @@ def test_what_is_never_written_of_large_blocks(tmp_path, monkeypatch, how, left)
 
 
 def test_what_a_killed_program_never_wrote(tmp_path):
-    """It has no end at which the library could look: simalloc has looked from outside."""
+    """The library cannot examine memory at the end, so simalloc examined it from outside."""
     trace = simalloc.record([compile_program("killed.c", tmp_path), "1500"])
     (large,) = np.flatnonzero(trace.size == 20 << 20)
     (middle,) = np.flatnonzero(trace.size == 40 << 10)
@@ -315,7 +315,7 @@ def test_what_a_killed_program_never_wrote(tmp_path):
 
 @pytest.mark.parametrize(("then", "unwritten"), [("reads", 20), ("writes", 0)])
 def test_what_a_program_touches_only_at_its_end(tmp_path, then, unwritten):
-    """Pages that are read are mapped, as written ones are, but they add nothing to the process."""
+    """Pages that are read are mapped like written pages, but need no memory of the process."""
     trace = simalloc.record([compile_program("late.c", tmp_path), then, "3000"])
     (large,) = np.flatnonzero(trace.size == 20 << 20)
     found = 0 if trace.unwritten is None else int(trace.unwritten[large])
@@ -353,7 +353,7 @@ def test_programs_are_recorded_whatever_environment_they_are_given(tmp_path):
 
 
 def test_a_free_threaded_python_behind_a_shell_keeps_its_own_allocator(tmp_path):
-    """Every other program that it or the shell starts gets PYTHONMALLOC."""
+    """Every other program that it or the shell starts receives PYTHONMALLOC."""
     python = compile_program("python3.13t.c", tmp_path, "-rdynamic")
     say = 'test -n "$PYTHONMALLOC" && echo $PYTHONMALLOC'
     script = f"{say}; {python} && exec env -i {python} {shutil.which('sh')} -c '{say}'"

@@ -1,4 +1,4 @@
-/* Starts `true` in every way, with an environment that has nothing left of the recorder. */
+/* Starts `true` in every way, with an environment that contains no trace of the recorder. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>

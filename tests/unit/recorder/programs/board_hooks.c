@@ -1,5 +1,6 @@
-/* Calls the recorder's hooks as the heap of Zephyr or ESP-IDF does, and writes its stream to standard output. A realloc
- * in place is an allocation at the same address; Zephyr then reports the old size as freed. */
+/* Calls the recorder's hooks in the same way as the heap of Zephyr or ESP-IDF, and writes its
+ * stream to standard output. A realloc in place is an allocation at the same address; Zephyr then
+ * reports the old size as freed. */
 #include <stdio.h>
 
 #include "simalloc_board.h"

@@ -1,4 +1,4 @@
-/* Partly written large blocks: freed, resized, and left at the end. */
+/* Allocates partly written large blocks, which are freed, resized, or live at the end. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

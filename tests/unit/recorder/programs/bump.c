@@ -1,5 +1,5 @@
-/* An allocator for tests, next in line after the recorder: it never uses memory again, but returns
- * fit for signal handlers. Its addresses are multiples of 8 only. */
+/* An allocator for tests, called by the recorder. It never reuses memory and may be called from
+ * signal handlers. Its addresses are multiples of 8 only. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

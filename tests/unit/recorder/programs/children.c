@@ -1,4 +1,4 @@
-/* Starts 20 children, which allocate and free at the same places. */
+/* Starts 20 children, which allocate and free at the same addresses. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

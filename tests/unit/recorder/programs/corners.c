@@ -1,11 +1,11 @@
-/* Every function of the malloc family, and their corner cases. */
+/* Calls every function of the malloc family, including its corner cases. */
 #include "say.h"
 
 #include <errno.h>
 
 static struct account account;
 
-/* So that the compiler neither removes calls nor warns of them. */
+/* Prevents the compiler from removing calls and from warning about them. */
 static void *hide(void *address)
 {
     __asm__ volatile("" : "+r"(address));
@@ -60,7 +60,7 @@ static void reallocs(void)
     say(&account, 'r', block, 3000, 0);
     block = hide(reallocarray(block, 100, 5000)); /* mapped */
     say(&account, 'r', block, 500000, 0);
-    block = hide(reallocarray(block, 1000, 5000)); /* mapped elsewhere, perhaps */
+    block = hide(reallocarray(block, 1000, 5000)); /* perhaps mapped elsewhere */
     say(&account, 'r', block, 5000000, 0);
     say(&account, 'f', block, 0, 0);
     if (hide(realloc(block, 0)) != NULL)

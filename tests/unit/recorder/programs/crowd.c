@@ -1,5 +1,5 @@
-/* Threads that nobody joins live at once and then end. Their stacks are more than glibc keeps for
- * later, so that the threads that end last free what belonged to others, after all destructors. */
+/* Detached threads live at the same time and then end. Their stacks exceed glibc's cache of stacks.
+ * Therefore the threads that end last free other threads' stacks after all destructors. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Gives up root's rights, and goes on: itself, in children, and in a program that it starts. */
+/* Gives up root's rights and continues: in itself, in children, and in a program that it starts. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* Loads a library while it runs, calls `take` in it, and leaves it loaded. */
+/* Loads a library at run time, calls `take` in it, and leaves it loaded. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Threads that allocate and free until the process kills itself, when each has done enough. Each
- * counts its work in shared memory: the argument names a file of one number per thread. */
+ * thread counts its work in shared memory: the argument names a file with one number per thread. */
 #include "say.h"
 
 #include <fcntl.h>

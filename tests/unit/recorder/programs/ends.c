@@ -1,5 +1,5 @@
-/* Allocates, says so, and ends in the way that its argument names. The account is written before
- * the end. */
+/* Allocates, reports the allocations, and ends in the way that its argument names. The account is
+ * written before the end. */
 #include "say.h"
 
 #include <pthread.h>

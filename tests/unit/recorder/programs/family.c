@@ -1,4 +1,5 @@
-/* Has children in the ways there are. Each process allocates one block of a size of its own. */
+/* Creates children by fork, _Fork, clone and vfork. Each process allocates one block of its own
+ * size. */
 #define _GNU_SOURCE
 #include "say.h"
 
@@ -19,7 +20,7 @@ static void child(size_t size)
     _exit(0);
 }
 
-static pthread_barrier_t allocated; /* the thread has, whenever it was given the processor */
+static pthread_barrier_t allocated; /* passed when the thread has allocated */
 
 static void *idle(void *argument)
 {
@@ -35,7 +36,7 @@ int main(void)
     int status;
     held = malloc(1000);
     pthread_barrier_init(&allocated, NULL, 2);
-    pthread_create(&thread, NULL, idle, NULL); /* forking with threads around */
+    pthread_create(&thread, NULL, idle, NULL); /* fork while another thread exists */
     pthread_barrier_wait(&allocated);
     if (fork() == 0)
         child(1001);

@@ -1,7 +1,7 @@
-/* Allocates while a signal handler every 200 microseconds does the same, until it has run ENOUGH
- * times or memory is exhausted. It must run with the allocator of bump.c, which a signal handler
- * may call. The blocks that the handler allocates are HANDLED bytes long. The program writes the
- * numbers of other blocks and of these. */
+/* Allocates while a signal handler allocates every 200 microseconds, until the handler has run
+ * ENOUGH times or memory is exhausted. The program requires the allocator of bump.c, which a signal
+ * handler may call. The handler's blocks are HANDLED bytes long. The program writes the numbers of
+ * its other blocks and of the handler's blocks. */
 #include "say.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Writes 8 MB of a block of 20 MB and one page of a block of 40 KiB, computes and waits, and then
- * kills itself. The argument is how many milliseconds it waits. */
+ * kills itself. The argument is the duration of the wait in milliseconds. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

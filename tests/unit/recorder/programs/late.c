@@ -1,4 +1,4 @@
-/* Reads or writes a large block, only at the end, after some milliseconds. */
+/* Reads or writes a large block only at the end, after some milliseconds. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

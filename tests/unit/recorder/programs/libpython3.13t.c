@@ -1,4 +1,4 @@
-/* Stands for a free-threaded Python in a library, which gets memory from the system by itself. */
+/* Imitates a free-threaded Python in a library, which maps memory by itself. */
 #include <string.h>
 #include <sys/mman.h>
 

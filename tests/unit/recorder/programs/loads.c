@@ -1,4 +1,4 @@
-/* Loads the libraries that its arguments name, in turn, lets each allocate, and unloads it. */
+/* Loads each library that its arguments name, lets it allocate, and unloads it. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

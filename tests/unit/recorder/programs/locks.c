@@ -1,5 +1,5 @@
-/* Allocates, locks itself in with seccomp, and allocates more: a system call that it has not allowed
- * itself would end it. */
+/* Allocates, restricts its system calls with seccomp, and allocates more. Any other system call
+ * would end the process. */
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>

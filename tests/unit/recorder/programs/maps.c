@@ -1,4 +1,4 @@
-/* Maps memory by itself, writes a part of it, unmaps another, moves a third, and waits. */
+/* Maps memory by itself, writes one part of it, unmaps another, moves a third, and waits. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

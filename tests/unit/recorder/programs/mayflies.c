@@ -1,4 +1,4 @@
-/* Many threads that live briefly, one after the other, and allocate as they end too. */
+/* Many short-lived threads, one after the other, which also allocate when they end. */
 #include "say.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Calls the functions that allocators have under names of their own, as far as they are there. */
+/* Calls the functions that allocators export under their own names, if they exist. */
 #include "say.h"
 
 #include <dlfcn.h>
@@ -106,7 +106,7 @@ int main(int count, char **words)
     const char *name = count > 1 ? words[1] : "";
     void *heap = NULL;
     account = account_open(1000);
-    if (strcmp(name, "mimalloc") == 0) { /* it allocates something itself */
+    if (strcmp(name, "mimalloc") == 0) { /* mimalloc itself allocates something */
         FIND(heap_new, mi_heap_new);
         heap = mi_heap_new();
     }

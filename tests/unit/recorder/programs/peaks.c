@@ -1,4 +1,4 @@
-/* Takes 64 MB, a block after the other, and gives them back, in much less than a second. */
+/* Allocates 64 MB in blocks and frees them in much less than a second. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* A library that is loaded at run time and allocates, in its constructor too. */
+/* A library that is loaded at run time and allocates, also in its constructor. */
 #include <stdlib.h>
 
 #ifndef INNER

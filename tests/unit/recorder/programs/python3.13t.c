@@ -1,5 +1,5 @@
-/* Stands for a free-threaded Python: it refuses to serve its objects from malloc. With words after
- * its name, it then becomes the program that they name. */
+/* Imitates a free-threaded Python, which refuses to use malloc for its objects. With arguments, it
+ * then executes the program that they name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

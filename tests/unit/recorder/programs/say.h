@@ -1,5 +1,6 @@
-/* A test program's own record of its calls, kept out of the heap and written at the end: lines of
- * "OP ADDRESS SIZE ALIGNMENT" with OP m, c, f or r; a realloc has its new address. */
+/* A test program's own record of its calls, which is not in the heap and is written at the end. It
+ * consists of lines "OP ADDRESS SIZE ALIGNMENT" with OP m, c, f or r; a realloc has its new
+ * address. */
 #ifndef SAY_H
 #define SAY_H
 
@@ -12,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Calls between a block of this size and its free are compared. */
+/* Only calls between a block of this size and its free are compared. */
 enum { MARK = 1234567 };
 
 struct said {

@@ -1,5 +1,5 @@
-/* Allocates from stacks of every shape; each block is as large as its line's number of the list in
- * test_stacks.py says. */
+/* Allocates from call stacks of every kind. The size of each block is the line number in the list
+ * of test_stacks.py. */
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
-/* Code without unwinding tables, as a compiler at run time makes: allocates in the first thread and
- * in another one, and writes how often the kernel was asked which memory is there. */
+/* Code without unwinding tables, as made by a run-time compiler. It allocates in the first thread
+ * and in another one, and writes the number of mincore calls, by which the recorder queries mapped
+ * memory. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ __attribute__((noinline)) static void deep(int depth, size_t size)
 
 static void *work(void *size)
 {
-    pthread_attr_t attributes; /* the C library allocates for them under a lock of the thread's */
+    pthread_attr_t attributes; /* the C library allocates for attributes under a lock of the thread
+                                  */
     pthread_getattr_np(pthread_self(), &attributes);
     pthread_attr_destroy(&attributes);
     for (int i = 0; i < ROUNDS; i++)

@@ -1,5 +1,5 @@
-/* Threads that allocate, reallocate and free blocks which they take from one another.
- * Usage: threads THREADS EVENTS. Each thread's account is written, headed by "thread". */
+/* Threads that allocate, reallocate and free blocks that they take from one another. Usage: threads
+ * THREADS EVENTS. Each thread's account is written after a line "thread". */
 #include "say.h"
 
 #include <pthread.h>
@@ -23,7 +23,8 @@ static uint64_t roll(struct worker *worker)
     return worker->random >> 20;
 }
 
-/* Few sizes, so that addresses go round quickly; some so large that they are mapped and moved. */
+/* Few sizes, so that addresses are reused quickly; some are so large that they are mapped and
+ * moved. */
 static size_t size_of(struct worker *worker)
 {
     uint64_t die = roll(worker);

@@ -1,5 +1,5 @@
-/* Does what programs do that surprises a library: closes every file and reuses the numbers, gives
- * up its directory and its rights, and changes its environment. Then it allocates a lot. */
+/* Does things that surprise a preloaded library: closes every file and reuses the numbers, gives up
+ * its directory and its rights, and changes its environment. Then it allocates many blocks. */
 #define _GNU_SOURCE
 #include "say.h"
 

@@ -1,5 +1,5 @@
-/* The part of Zephyr's heap listeners that the recorder uses, declared by their documentation: the
- * tests have no Zephyr. */
+/* The part of Zephyr's heap listeners that the recorder uses, declared according to Zephyr's
+ * documentation, because the tests do not have Zephyr. */
 #ifndef HEAP_LISTENER_H
 #define HEAP_LISTENER_H
 
