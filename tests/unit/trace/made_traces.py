@@ -10,9 +10,9 @@ SIZES = st.one_of(st.integers(0, 64), st.integers(0, 1 << 40), st.just(MAX_SIZE)
 
 @st.composite
 def traces(draw, max_events=40, *, devices=True):
-    """A valid trace with objects of every age, and now and then the optional columns.
+    """Draw a valid trace with objects of every age, and sometimes with optional columns.
 
-    Unless `devices`, it has mallocs, frees and reallocs alone.
+    Without `devices`, its events are only mallocs, frees and reallocs.
     """
     known = tuple(Op) if devices else (Op.MALLOC, Op.FREE, Op.REALLOC)
     new = st.sampled_from([op for op in known if op in {Op.MALLOC, Op.CALLOC}])
@@ -58,12 +58,12 @@ def _column(length, values):
 
 
 def random_events(events, live, seed=0):
-    """Columns op, key, size: after a ramp to `live` objects, one is freed for each allocated."""
+    """Return columns op, key, size: a ramp to `live` objects, then one free per allocation."""
     rng = np.random.default_rng(seed)
     op = np.zeros(events, np.uint8)
     key = np.arange(events, dtype=np.int64)
     op[live::2] = Op.FREE
-    victims = (key[live::2] - live) // 2  # objects die in the order they came
+    victims = (key[live::2] - live) // 2  # objects die in the order of allocation
     key[live::2] = np.where(victims < live, victims, live + 2 * (victims - live) + 1)
     size = np.where(op == Op.MALLOC, rng.geometric(1 / 50, events), 0)
     return op, key, size.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The catalogue against its files, and finding traces by name."""
+"""The catalogue compared with its files, and the search for traces by name."""
 
 import json
 import tomllib

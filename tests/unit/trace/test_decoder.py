@@ -1,4 +1,4 @@
-"""The decoder of trace files beside the table, which does not depend on their order."""
+"""The decoder of trace files compared with the table, which is independent of the event order."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from simalloc.trace.chunk import pack
 from simalloc.trace.events import Reason
 
 RING = 1 << 14
-"""Number of younger objects after which an object is not in the ring any more."""
+"""Number of younger objects after which an object has left the ring."""
 
 TOTALS = (
     "objects",
@@ -60,9 +60,10 @@ def check(trace, chunk_events=1 << 20, part_events=1 << 17):
 
 
 def lives(lifetimes, sizes, reallocs):
-    """A trace in which an object is allocated each turn and freed after its lifetime in turns.
+    """Return a trace with one allocation per turn; an object is freed after its lifetime.
 
-    If `reallocs` is not 0, one in `reallocs` objects gets its size again halfway.
+    Lifetimes are in turns. If `reallocs` is not 0, one in `reallocs` objects is reallocated to its
+    own size halfway.
     """
     births = np.arange(len(lifetimes))
     resized = births[births % reallocs == 0] if reallocs else births[:0]
@@ -110,7 +111,7 @@ def test_it_says_which_event_is_not_valid():
 
 def test_a_chunk_ends_where_it_is_not_sound():
     decoder = Decoder(np.empty(RING, np.uint32))
-    ops, sizes = np.zeros(2048, np.uint8), np.zeros((1, 1), np.uint8)  # mallocs, one size
+    ops, sizes = np.zeros(2048, np.uint8), np.zeros((1, 1), np.uint8)  # mallocs only, with one size
     decoder.begin(ops, sizes, np.zeros((1, 0), np.uint8), 2048)
     assert not decoder.decode(*ReplayedEvents.empty(1024)[:4], None)[0]
     with pytest.raises(ValueError, match="1024 events requested, but only 0 remain"):

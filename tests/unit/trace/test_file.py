@@ -1,4 +1,4 @@
-"""The project's own trace file: round trips, streaming, and files that lie."""
+"""The project's own trace file: round trips, streaming, and files with false content."""
 
 import hashlib
 import io
@@ -39,7 +39,7 @@ def path(tmp_path):
 
 
 def rewrite(path, change):
-    """Write the file again with its members, a dict of bytes, changed."""
+    """Rewrite a file after a change of its members, a dict of bytes."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
@@ -304,7 +304,7 @@ def test_a_missing_file_is_the_systems_error(tmp_path):
 
 
 def test_texts_that_are_no_unicode_are_kept(tmp_path):
-    """So Python has the names of files that are not in UTF-8."""
+    """Python represents file names that are not UTF-8 in this way."""
     path = tmp_path / "trace.npz"
     trace = Trace.from_events([0], [0], [8], provenance={"executable": "/a\udcffb"}, name="\udc80")
     write_trace(trace, path)

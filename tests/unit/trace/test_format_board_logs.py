@@ -1,4 +1,4 @@
-"""Logs that boards' own tools print, in the forms that their documentation shows."""
+"""Logs that boards' own tools print, in the forms of their documentation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Grammars: what each kind of brace takes, and numbers at the edge."""
+"""Grammars: the values that each kind of brace accepts, and numbers at the limits."""
 
 import io
 

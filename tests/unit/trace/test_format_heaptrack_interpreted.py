@@ -1,4 +1,4 @@
-"""heaptrack's interpreted file: the death of one of several equal objects is a reported guess."""
+"""heaptrack's interpreted file: which of several equal objects dies is a reported guess."""
 
 from pathlib import Path
 

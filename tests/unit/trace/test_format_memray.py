@@ -1,4 +1,4 @@
-"""Files of memray, which its own reader reads in a process of its own."""
+"""Files of memray, which its own reader reads in a separate process."""
 
 import signal
 import subprocess

@@ -12,7 +12,7 @@ from simalloc.trace.formats.pattern import PatternFormat
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
-# Logs that no importer knows: what people print, and what tools do.
+# Logs without an importer, printed by programs and by tools.
 NUMBERED = (
     {"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"},
     "Alloc(552)\nAlloc(16)\nFree(0)\nAlloc(8)\nFree(2)\n",

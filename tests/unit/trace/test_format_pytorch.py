@@ -1,4 +1,4 @@
-"""A snapshot of PyTorch: the time before it, other devices and the allocator."""
+"""A snapshot of PyTorch: blocks from before its history, other devices, and the allocator."""
 
 import pickle
 import tracemalloc
@@ -96,7 +96,7 @@ def test_pools_are_numbered(log):
 
 
 def released(*after, frames=None, peak=100 * MIB):
-    """Return a history that makes room once, and returns memory again with 40 MiB reserved."""
+    """Return a history that frees segments once, and again with 40 MiB reserved."""
     more = {"frames": [{"name": frames, "filename": "x.py", "line": 1}]} if frames else {}
     return snapshot(
         entry("segment_alloc", 0, peak),
@@ -152,7 +152,7 @@ def test_many_pages_mapped_again_take_little_memory(log):
     assert load_log(content).op.tolist() == [E, M]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 100 * MIB  # a number for each pair of pages would be 200 MB
+    assert peak < 100 * MIB  # one number for each pair of pages would take 200 MB
 
 
 def test_what_went_back_is_looked_at_once(log, monkeypatch):

@@ -1,4 +1,4 @@
-"""Snapshots made of replays: reading them yields the replayed trace, and the model agrees."""
+"""Snapshots made from replays: reading them yields the replayed trace, and the model agrees."""
 
 import pickle
 
@@ -22,7 +22,7 @@ SETTINGS = [
 
 
 def program(seed, *, events=700, most=1 << 30):
-    """Return a program of phases that empties the cache now and then."""
+    """Return a program of phases that sometimes empties the cache."""
     random = np.random.default_rng(seed)
     rows, live = [], {}
     for number in range(events):
@@ -41,7 +41,7 @@ def program(seed, *, events=700, most=1 << 30):
 
 
 def snapshot(trace, replay, settings, capacity, *, skipped=0, framed=True):
-    """Return the entries of a run, without the first ones, and its memory at the end."""
+    """Return the entries of a run without the first ones, and the memory at its end."""
     expandable = "expandable_segments:True" in settings
     entries, addresses, reserved = [], {}, 0
     calls = iter([*replay.calls.tolist(), (len(trace), 0, 0)])
@@ -102,7 +102,7 @@ def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     read = load_log(log(snapshot(trace, replay, settings, capacity, framed=framed)))
     done = len(replay.addresses)
     recorded = np.isin(np.arange(done), replay.calls[:, 0]) | (trace.op[:done] != Op.EMPTY)
-    if not framed:  # the guess for them
+    if not framed:  # the importer's guess for these segments
         assert read.op[read.op != Op.EMPTY].tolist() == [
             op for op in trace.op[:done] if op != Op.EMPTY
         ]

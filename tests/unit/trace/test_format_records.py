@@ -203,7 +203,7 @@ def test_a_snapshot_of_pytorch(log, protocol):
 
 
 def test_names_in_a_snapshot_take_memory_in_proportion(log):
-    """A text and a list that are there once can stand in many places."""
+    """A text or a list that is stored once can be referenced many times."""
     huge, laughs = "\udc80" * 100_000, ["ha"]
     for _ in range(40):
         laughs = [laughs, laughs]
@@ -221,7 +221,7 @@ def test_names_in_a_snapshot_take_memory_in_proportion(log):
 
 
 class Malicious:
-    """Unpickled, it makes a file."""
+    """Object that creates a file when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -273,10 +273,10 @@ def test_what_begins_otherwise_is_no_snapshot(log):
 
 def test_a_snapshot_takes_memory_in_proportion(log):
     codes = [
-        b"r\xff\xff\xff\xff",  # a memo of 2**32 places
-        b"\x8e\xff\xff\xff\xff\xff\xff\xff\x3f",  # bytes, so it says
+        b"r\xff\xff\xff\xff",  # a memo of 2**32 entries
+        b"\x8e\xff\xff\xff\xff\xff\xff\xff\x3f",  # claims an impossible number of bytes
         b"\x96\xff\xff\xff\xff\xff\xff\xff\x3f",
-        b"\x96\x00\x00\x00\x20\x00\x00\x00\x00",  # 512 MB, which there are
+        b"\x96\x00\x00\x00\x20\x00\x00\x00\x00",  # 512 MB, which the limit allows
         b"\x8b\xff\xff\xff\x7f",
         b"\x95\xff\xff\xff\xff\xff\xff\xff\x3f",
     ]

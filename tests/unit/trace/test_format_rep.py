@@ -87,7 +87,7 @@ def test_the_malloc_lab_stops_at_the_header_s_number(load):
 
 
 def test_null_pointers_of_the_malloc_lab_over_many_batches(load):
-    """Each id is reallocated from nothing, to nothing, and freed, far apart."""
+    """Each id is reallocated from null, then to size 0, and freed, far apart."""
     ids = range(70_000)
     lines = [f"r {n} 8" for n in ids] + [f"r {n} 0" for n in ids] + [f"f {n}" for n in ids]
     trace = load("70000\n210000\n" + "\n".join(lines) + "\n")

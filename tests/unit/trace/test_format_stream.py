@@ -1,4 +1,4 @@
-"""Logs as streams of bytes: compression found by content, damage, and bombs."""
+"""Logs as streams of bytes: compression detected by content, damage, and bombs."""
 
 import io
 import tracemalloc

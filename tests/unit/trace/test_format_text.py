@@ -1,4 +1,4 @@
-"""Plain text in both directions, and everything that can be wrong with it."""
+"""Plain text in both directions, and all its possible errors."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SUFFIXES = ("", ".zst", ".gz", ".xz", ".bz2")
 
 
 def as_text_has_it(trace, name):
-    """Return a column of a trace, with 0 where no line of text tells it."""
+    """Return a column of a trace, with 0 for values that the text format does not contain."""
     values = trace.columns.get(name, np.zeros(len(trace), np.int64))
     if name == "alignment":
         return np.where(trace.op == Op.MALLOC, values, 0)
@@ -69,7 +69,7 @@ def test_an_id_is_another_object_after_its_free(log):
 
 
 def test_a_column_may_begin_anywhere(log):
-    """A thread may begin after any number of events, beyond the part read before."""
+    """A thread may first appear after any number of events, beyond the part read before."""
     trace = load_log(log("m 0 1\nf 0\n" * 300_000 + "t 7\nm 0 1\n"))
     assert trace.thread.tolist() == [0] * 600_000 + [7]
 

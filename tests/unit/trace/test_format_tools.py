@@ -1,4 +1,4 @@
-"""The logs of other tools: what each line becomes, and logs that the real tools wrote."""
+"""The logs of other tools: the meaning of each line, and logs that the real tools wrote."""
 
 import os
 from pathlib import Path
@@ -368,7 +368,7 @@ def test_no_line_of_ltrace_has_a_call(load):
         load("hello\n", from_format="ltrace")
 
 
-# The requests of the programs are in their source; the tools see more or fewer of them.
+# The programs' sources contain their requests; some tools record more or fewer of them.
 REAL = {
     "requests.valgrind": (32, 14, {"allocations that failed": 2}),
     "requests.mtrace": (32, 14, {"allocations that failed": 2}),
@@ -439,7 +439,7 @@ def test_a_free_of_a_block_from_before_the_log_is_counted(load, name):
 
 
 def test_a_module_s_file_is_neither_waited_for_nor_copied(load, tmp_path):
-    """A log may name anything: a pipe without a writer, or a file of terabytes."""
+    """A log may name any file: a pipe without a writer, or a file of terabytes."""
     pipe, large = tmp_path / "pipe", tmp_path / "large"
     os.mkfifo(pipe)
     with large.open("wb") as file:

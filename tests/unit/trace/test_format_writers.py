@@ -44,7 +44,7 @@ def test_text_states_whether_the_blocks_of_threads_are_included(provenance, has,
 
 
 def freed_first(trace, *, everything=False):
-    """Return a trace with frees and mallocs for reallocs; in the end `everything` is freed."""
+    """Return a trace with a free and a malloc for each realloc; free `everything` at the end."""
     op, key, size = [], [], []
     for each in zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True):
         for kind in (Op.FREE, Op.MALLOC) if each[0] == Op.REALLOC else (each[0],):
@@ -71,7 +71,7 @@ def test_without_reallocs_one_becomes_a_free_and_a_malloc(name, trace, tmp_path)
 
 
 def sorted_ends(trace):
-    """Return the events; the frees at the end, whose order is open, in the order of objects."""
+    """Return the events, with the frees at the end, whose order is undefined, sorted by object."""
     events = list(zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True))
     end = len(events)
     while end and events[end - 1][0] == Op.FREE:

@@ -1,4 +1,4 @@
-"""Hummingbird and Emacs of Bohra & Gabber 2001: the generated traces have the fixed figures."""
+"""Hummingbird and Emacs of Bohra & Gabber 2001: the generated traces have fixed figures."""
 
 import numpy as np
 import pytest

@@ -78,7 +78,7 @@ def test_a_table_has_sizes_weights_and_mean_lifetimes(tmp_path):
 
 
 def test_fleetbench_distributions_are_read(tmp_path):
-    """Four lines of Tcmalloc_0.csv (google/fleetbench, 05cfaea): commas with a space behind."""
+    """Four lines of Tcmalloc_0.csv (google/fleetbench, 05cfaea), with a space after each comma."""
     path = tmp_path / "Tcmalloc_0.csv"
     path.write_text(
         "8, 80093.86564788046, 97684.57829865842\n"

@@ -1,4 +1,4 @@
-"""Memory that is given out again."""
+"""Memory that is reused."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_more_than_a_piece_is_not_kept():
 
 
 def test_a_kernel_without_huge_pages_will_do(monkeypatch):
-    monkeypatch.setattr(memory.mmap, "MADV_HUGEPAGE", 999)  # advice that no kernel knows
+    monkeypatch.setattr(memory.mmap, "MADV_HUGEPAGE", 999)  # advice that no kernel supports
     piece = borrow(100)
     piece[:] = 7
     assert piece.sum() == 700

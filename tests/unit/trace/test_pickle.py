@@ -1,4 +1,4 @@
-"""The reader of pickles of data: the same objects as Python's, no code, and a limit of memory."""
+"""The reader of pickled data: the same objects as Python's, no code, and a memory limit."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The recipes of the recorded traces, and how one comes into the catalogue; none is run here."""
+"""The recipes of the recorded traces, and their entry in the catalogue; no recipe is run here."""
 
 import re
 import runpy

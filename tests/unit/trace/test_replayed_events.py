@@ -1,4 +1,4 @@
-"""Data computed once for a trace's events, for the replays under all policies."""
+"""Data computed once for a trace's events and used by the replays under all policies."""
 
 import numpy as np
 import pytest
@@ -13,11 +13,11 @@ from simalloc.trace.statistics import lives_of
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
 CODES = {False: "core", True: "core-portable"}
-"""The engines in C, by whether they do without vector code."""
+"""Engines in C; the key is true for the engine without vector code."""
 
 
 def churn(objects=3000, seed=5):
-    """Make a trace in which all objects, of 0 to 99 bytes, come, change their size, and go."""
+    """Return a trace in which all objects, of 0 to 99 bytes, are allocated, resized and freed."""
     random = np.random.default_rng(seed)
     steps = [(number, op) for number in range(objects) for op in (M, R, F)[:: 1 + number % 2]]
     turn = np.array([3 * number + 40 * place for place, (number, _) in enumerate(steps)])

@@ -1,4 +1,4 @@
-"""For how many blocks each block of a sample stands."""
+"""The number of blocks that each block of a sample represents."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Statistics of traces, worked by hand and against a plain model."""
+"""Statistics of traces, computed by hand and compared with a simple model."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from simalloc.trace.statistics.quantiles import passes
 
 
 def made(text, **columns):
-    """A trace from events such as `m0:8 r0:16 f0`."""
+    """Return a trace of a text such as `m0:8 r0:16 f0`."""
     events = [event.partition(":") for event in text.split()]
     ops = [{"m": Op.MALLOC, "r": Op.REALLOC, "f": Op.FREE}[event[0]] for event, _, _ in events]
     return Trace.from_events(
@@ -74,7 +74,7 @@ def test_what_is_never_freed_is_free_at_the_end():
 
 
 def test_shares_are_reached_exactly():
-    """Nine of ten objects of one size are 90 percent, and 99 percent need the other."""
+    """Nine of ten objects of one size are 90 percent, and 99 percent need the tenth."""
     frequent = " ".join(f"m{i}:8" for i in range(9))
     assert describe(made(frequent + " m9:16")).sizes.covering == (1, 2, 2, 2)
 

@@ -1,4 +1,4 @@
-"""The trace model: what passes the door and how objects and slots are numbered."""
+"""The trace model: valid and invalid traces, and the numbers of objects and slots."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""A trace that stays in its file, and the thread that reads ahead."""
+"""A trace that remains in its file, and the thread that reads ahead."""
 
 import threading
 
@@ -18,7 +18,7 @@ TRACE = Trace.from_events(*random_events(500, 40), name="random", time=np.arange
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    """A file of many chunks."""
+    """A file with many chunks."""
     for module in ("trace", "intake", "reader"):
         monkeypatch.setattr(f"simalloc.trace.{module}.CHUNK_EVENTS", 64)
     monkeypatch.setitem(header._IDENTITY, "chunk_events", 64)
@@ -84,7 +84,7 @@ def test_the_beginning_is_a_trace_of_its_own(path, events):
     opened = open_trace(path)
     if events < 300:
         content = path.read_bytes()
-        path.write_bytes(content.replace(b"op.5.npy", b"op.X.npy"))  # not read that far
+        path.write_bytes(content.replace(b"op.5.npy", b"op.X.npy"))  # not read up to here
     expected = TRACE if events >= len(TRACE) else TRACE.prefix(events)
     assert same(opened.prefix(events), expected)
 

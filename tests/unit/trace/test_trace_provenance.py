@@ -1,4 +1,4 @@
-"""The provenance of a stranger's trace is checked when the trace is read, written or made."""
+"""The provenance of an untrusted trace is checked when the trace is read, written or made."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The generated training steps: the memory that they keep, and a final state equal to the first."""
+"""The generated training steps: the memory that they keep, and equal first and final states."""
 
 import numpy as np
 

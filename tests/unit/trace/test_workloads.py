@@ -1,4 +1,4 @@
-"""Generated traces: their mechanics, their seeds, and the shipped ones."""
+"""Generated traces: their rules, their seeds, and the shipped traces."""
 
 import runpy
 import sys
@@ -82,7 +82,7 @@ def test_ellermanns_objects_live_one_to_three_seconds():
 
 @pytest.fixture
 def generate(monkeypatch):
-    """A function that does what `python -m simalloc.trace.workloads` does."""
+    """Return a function with the effect of `python -m simalloc.trace.workloads`."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["", *arguments])
