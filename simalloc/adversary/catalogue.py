@@ -50,7 +50,7 @@ class Adversary(NamedTuple):
 
 ADVERSARIES: Final = {
     "robson": Adversary("Robson 1974, against every policy", robson),
-    "against-first-fit": Adversary("every size in turn, bound by Robson 1977", every_size),
+    "against-first-fit": Adversary("every size in turn; lower bound of Robson 1977", every_size),
     "against-best-fit": Adversary("rows of gaps, after Robson 1977", rows),
     "against-buddies": Adversary("requests just above powers of two", against_buddies),
 }

@@ -30,14 +30,14 @@ WORKLOADS: Final = {
         "Hummingbird of Bohra & Gabber 2001, generated: 58 million events", hummingbird.hummingbird
     ),
     "hummingbird-tenth": Workload(
-        "the same, a tenth of the events",
+        "Hummingbird of Bohra & Gabber 2001, generated: a tenth of the events",
         partial(hummingbird.hummingbird, objects=hummingbird.OBJECTS // 10),
     ),
     "gabber-emacs": Workload(
         "Emacs of Bohra & Gabber 2001, generated: 20 million events", gabber_emacs.gabber_emacs
     ),
     "gabber-emacs-tenth": Workload(
-        "the same, a tenth of everything",
+        "Emacs of Bohra & Gabber 2001, generated: a tenth of all quantities",
         partial(gabber_emacs.gabber_emacs, objects=gabber_emacs.OBJECTS // 10),
     ),
     "ellermann-8-512": Workload(
