@@ -31,8 +31,7 @@ class Bfc(Device):
     ] = True
     split_fraction: Annotated[
         float,
-        "A remainder of at least this share of the limit is always split off; 0: of at least "
-        "128 MiB.",
+        "Minimum remainder that is always split off, as a share of the limit; 0: 128 MiB.",
     ] = 0.0
 
     def __post_init__(self) -> None:

@@ -177,7 +177,7 @@ class HeapFamily(Family):
     header: Annotated[Extra, "Bytes added in front of each request."] = 0
     footer: Annotated[Extra, "Bytes added behind each request."] = 0
     alignment: Annotated[Granule, "The size of a block is rounded up to a multiple of this."] = 1
-    minimum: Annotated[Granule, "The smallest size of a block."] = 1
+    minimum: Annotated[Granule, "Minimum size of a block, in bytes."] = 1
     quick: Annotated[
         Amount, "Freed blocks of up to this size wait, unmerged, for a request of the same size."
     ] = 0

@@ -29,7 +29,9 @@ class BwGc(HeapFamily):
         "heap and roots, divided by this.",
     ] = 4
     increment: Annotated[
-        Positive, "First growth, in pages. Each growth multiplies the next one by 1.5."
+        Positive,
+        "Initial increment, in pages. Each expansion after the first multiplies the "
+        "increment by 1.5.",
     ] = 16
     most: Annotated[Positive, "Maximum increment, in pages."] = 512
 

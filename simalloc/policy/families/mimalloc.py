@@ -103,7 +103,7 @@ class Mimalloc(HeapFamily):
     ] = 128 * _MIB
     purge_delay: Annotated[
         Milliseconds,
-        "Time, before multiplication by `arena_purge_mult`, after which free slices are purged.",
+        "Free slices are purged after this time multiplied by `arena_purge_mult`.",
     ] = 1000
     arena_purge_mult: Annotated[
         int, Count(0, 1 << 20), "Factor by which `purge_delay` is multiplied."
@@ -132,7 +132,7 @@ class Mimalloc(HeapFamily):
     ] = 2
     page_reclaim_on_free: Annotated[
         ReclaimOnFree,
-        "Condition on which a free in an abandoned page makes the thread the page's owner: "
+        "Condition on which a free in an abandoned page makes the thread the page's owner. "
         "-1: never; 0: if the thread owned it last; 1: also if more than a quarter of it is "
         "free.",
     ] = ReclaimOnFree.ANY

@@ -104,9 +104,9 @@ class Ptmalloc(HeapFamily):
     ] = Auto.AUTO
     thread_blocks: Annotated[
         ThreadBlocks,
-        "Begin with the block that the main thread allocates when it creates each other "
-        "thread. auto: on if the trace has threads, unless its recorder has recorded these "
-        "blocks.",
+        "Begin with one block for each other thread, which the main thread allocates when it "
+        "creates the thread; auto: on if the trace has threads, unless its recorder has "
+        "recorded these blocks.",
     ] = ThreadBlocks.AUTO
     growth: Annotated[
         int, Range(1, HEAP), "Page size; memory is requested and returned in multiples of it."

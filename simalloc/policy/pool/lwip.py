@@ -28,13 +28,13 @@ class Lwip(Pool):
     family: ClassVar[str] = "lwip"
 
     word: Word = 4
-    align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT; boards use 4."] = 1
+    align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT: alignment in bytes; boards use 4."] = 1
     start: Annotated[
         int, Range(0, 63), "Distance in bytes of the memory's start above a multiple of `align`."
     ] = 0
     idx: Annotated[
         Index,
-        "Bits of mem_size_t: 16, 32 or auto. auto means 16 if `capacity` is at most 64000, "
+        "Bits of mem_size_t: 16, 32 or auto, which means 16 if `capacity` is at most 64000, "
         "else 32.",
     ] = Index.AUTO
 

@@ -29,7 +29,7 @@ class Nuttx(Pool):
     follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes", "size_0")
 
     word: Word = 4
-    align: Annotated[int, PowerOfTwo(4, 16), "CONFIG_MM_DEFAULT_ALIGNMENT."] = 8
+    align: Annotated[int, PowerOfTwo(4, 16), "CONFIG_MM_DEFAULT_ALIGNMENT: alignment in bytes."] = 8
     skew: Start = 0
     small: Annotated[bool, "CONFIG_MM_SMALL: sizes have 16 bits."] = False
     control: Annotated[

@@ -28,7 +28,7 @@ class RtThread(Pool):
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
 
     word: Word = 4
-    align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE."] = 8
+    align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE: alignment in bytes."] = 8
     skew: Annotated[
         int, Range(0, 31), "Distance in bytes of the memory's start above a multiple of `align`."
     ] = 0

@@ -18,7 +18,7 @@ class RtThreadMemheap(Pool):
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
 
     word: Word = 4
-    align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE."] = 8
+    align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE: alignment in bytes."] = 8
     best: Annotated[
         bool,
         "RT_MEMHEAP_BEST_MODE: a freed block enters the ring before the first block of at "

@@ -39,7 +39,7 @@ class UmmMalloc(Pool):
     family: ClassVar[str] = "umm malloc"
 
     word: Annotated[
-        int, Range(4, 8, 4), "Bytes of a machine word, which have no effect on this allocator."
+        int, Range(4, 8, 4), "Bytes of a machine word. This allocator does not depend on them."
     ] = 4
     port: Annotated[Port, "Copy of the source: esp (the ESP8266's Arduino core) or upstream."] = (
         Port.ESP
