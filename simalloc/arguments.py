@@ -29,7 +29,7 @@ class Kind:
     def check(self, name: str, value: object) -> None:
         """Raise `SimallocError` unless `value` is valid for the argument `name`."""
         if not self.accepts(value):
-            raise SimallocError(f"{name} is {value!r}; it takes {self.words}")
+            raise SimallocError(f"{name} is {value!r}; use {self.words}")
 
 
 def optional(kind: Kind) -> Kind:

@@ -108,10 +108,10 @@ def played(
     if name not in ADVERSARIES:
         raise SimallocError(f"unknown adversary {name!r}; choose one of {', '.join(ADVERSARIES)}")
     if largest < 2 or largest > LARGEST or largest & (largest - 1):
-        raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
+        raise SimallocError(f"largest is {largest}; use a power of two from 2 to {LARGEST}")
     if not largest <= live <= MAX_LIVE:
         raise SimallocError(
-            f"live is {live}; it takes a number from {largest}, the largest object, to {MAX_LIVE}"
+            f"live is {live}; use a number from {largest}, the largest object, to {MAX_LIVE}"
         )
     game = Game(policy, scale=scale, engine=engine, progress=progress)
     ADVERSARIES[name].play(game, live, largest)

@@ -59,7 +59,7 @@ def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machi
     `SimallocError` if `cores` is out of range.
     """
     if cores is not None and not 1 <= cores <= _MAX_CORES:
-        raise SimallocError(f"cores is {cores}; it takes 1 to {_MAX_CORES}")
+        raise SimallocError(f"cores is {cores}; use 1 to {_MAX_CORES}")
     recorded = _whole(provenance.get("cores"), 1, _MAX_CORES)
     page = _whole(provenance.get("page"), 1 << 10, 1 << 30) or _PAGE
     quota, thp = provenance.get("cpu_quota"), provenance.get("thp")

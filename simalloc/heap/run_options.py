@@ -166,11 +166,11 @@ def _chosen(
 def check_page(page: int) -> None:
     """Raise `SimallocError` unless `page` is a power of two from 1K to 1G."""
     if not 1 << 10 <= page <= 1 << 30 or page & (page - 1):
-        raise SimallocError(f"page is {page}; it takes a power of two from 1K to 1G, such as 4K")
+        raise SimallocError(f"page is {page}; use a power of two from 1K to 1G, such as 4K")
 
 
 def check_scale(scale: object) -> None:
     """Raise `SimallocError` unless `scale` is a whole number from 1 to 4096."""
     is_whole = isinstance(scale, (int, np.integer)) and not isinstance(scale, bool)
     if not is_whole or scale not in range(1, 4097):
-        raise SimallocError(f"scale is {scale!r}; it takes a whole number from 1 to 4096")
+        raise SimallocError(f"scale is {scale!r}; use a whole number from 1 to 4096")

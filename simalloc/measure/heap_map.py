@@ -188,7 +188,7 @@ def frame_of(
 ) -> Frame:
     """Return the frame that `heap_map` describes. Raises the same exceptions as `heap_map`."""
     if min(columns, rows) < 1:
-        raise ValueError(f"columns is {columns} and rows is {rows}; both take at least 1")
+        raise ValueError(f"columns is {columns} and rows is {rows}; use at least 1 for both")
     first, last, low, high = _window(run, events, addresses)
     cell_events, wide = _cells(last - first, columns)
     cell_bytes, tall = _cells(high - low, rows)

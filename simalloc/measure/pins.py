@@ -86,7 +86,7 @@ def pins(
     exist, and `ValueError` if `most` is negative.
     """
     if most < 0:
-        raise ValueError(f"most is {most}; it takes 0 or more")
+        raise ValueError(f"most is {most}; use 0 or more")
     search = PinSearch(source, run, event, most=most, apart=apart)
     watch(source, run, observers=[search], progress=progress)
     return search.pins()

@@ -143,7 +143,7 @@ def _check_grid(policy: object, grid: object) -> None:
             raise PlanError(f"{name} has no values", key=key)
         for value in listed(values):
             if type(value) not in (int, str):
-                reason = f"{name} is {value!r}; it takes a whole number or a text"
+                reason = f"{name} is {value!r}; use a whole number or a text"
                 raise PlanError(reason, key=key, value=value)
 
 

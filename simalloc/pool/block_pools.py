@@ -124,7 +124,7 @@ class BlockPoolChoices:
     def of(cls, traces: Sequence[Trace], alignment: int = ALIGNMENT) -> BlockPoolChoices:
         """Return the peaks of some traces. Raises `ValueError` if `alignment` is invalid."""
         if alignment < 1 or alignment & (alignment - 1):
-            raise ValueError(f"the alignment of blocks is {alignment}; it takes a power of two")
+            raise ValueError(f"the alignment of blocks is {alignment}; use a power of two")
         lives = [_Lives.of(trace, alignment) for trace in traces]
         sizes = _kept_sizes(np.concatenate([each.size for each in lives]))
         counts = np.zeros((len(sizes), len(sizes)), np.int64)
@@ -137,7 +137,7 @@ class BlockPoolChoices:
     def choose(self, count: int, heap_cost: float = 1.0) -> BlockPools:
         """Return the best `count` pools. Raises `ValueError` if `count` is not from 1 to 64."""
         if not 1 <= count <= 64:
-            raise ValueError(f"the number of block pools is {count}; it takes 1 to 64")
+            raise ValueError(f"the number of block pools is {count}; use 1 to 64")
         sizes = self.sizes
         weighted = np.rint(self.rest * heap_cost).astype(np.int64)
         chosen = _choose(sizes, self.counts, weighted, min(count, len(sizes)))

@@ -104,7 +104,7 @@ def unique(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 def _checked(seed: Any, key: tuple[str, ...]) -> int:
     if type(seed) is not int or seed < 0:
-        raise PlanError(f"seed is {seed!r}; it takes whole numbers from 0", key=key, value=seed)
+        raise PlanError(f"seed is {seed!r}; use whole numbers from 0", key=key, value=seed)
     return seed
 
 

@@ -56,7 +56,7 @@ def check_scales(scales: object) -> tuple[int | None, ...]:
     values = listed(scales)
     for value in values:
         if type(value) is not int:
-            reason = f"scale is {value!r}; it takes a whole number"
+            reason = f"scale is {value!r}; use a whole number"
             raise PlanError(reason, key=("scales",), value=value)
         try:
             check_scale(value)

@@ -139,9 +139,9 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
     All draws are from a fixed seed. Raises `ResultsError` if fewer than two traces remain.
     """
     if not 0 < confidence < 1:
-        raise ResultsError(f"confidence is {confidence}; it takes a number between 0 and 1")
+        raise ResultsError(f"confidence is {confidence}; use a number between 0 and 1")
     if resamples < 1:
-        raise ResultsError(f"resamples is {resamples}; it takes at least 1")
+        raise ResultsError(f"resamples is {resamples}; use at least 1")
     complete = pivot.complete()
     if len(complete.traces) < 2 or not complete.settings:
         raise ResultsError("a ranking needs at least two traces with a figure for every policy")

@@ -27,7 +27,7 @@ class Shard:
         """Read `I/N`. Raises `SimallocError` unless 1 <= I <= N."""
         match = re.fullmatch(r"(\d{1,100})/(\d{1,100})", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            raise SimallocError(f"shard is {text!r}; it takes I/N with I from 1 to N, as in 3/16")
+            raise SimallocError(f"shard is {text!r}; use I/N with I from 1 to N, as in 3/16")
         return cls(int(match[1]), int(match[2]))
 
     def of(self, tasks: Sequence[Task]) -> list[Task]:

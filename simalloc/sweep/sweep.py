@@ -99,7 +99,7 @@ def carry_out_plan(
 
 def _checked_jobs(jobs: int) -> int:
     if type(jobs) is not int or jobs < 1:
-        raise PlanError(f"jobs is {jobs!r}; it takes whole numbers from 1")
+        raise PlanError(f"jobs is {jobs!r}; use whole numbers from 1")
     return jobs
 
 

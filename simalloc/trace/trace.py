@@ -317,7 +317,7 @@ class Trace(ShownAsTable):
         Raises `ValueError` if `events` is negative.
         """
         if events < 0:
-            raise ValueError(f"events is {events}; it takes 0 or more")
+            raise ValueError(f"events is {events}; use 0 or more")
         return Trace.from_events(
             self.op[:events],
             self.object[:events],

@@ -235,9 +235,9 @@ def test_a_table_says_that_memory_was_out(snapshot):
     ("arguments", "words"),
     [
         (["--settings", "colour:red"], "unknown setting 'colour'"),
-        (["--settings", "max_split_size_mb:5"], "it takes 20 or more"),
-        (["--settings", "large_segment_size_mb:9"], "it takes 11 to"),
-        (["--settings", f"large_segment_size_mb:{10**18}"], "it takes 11 to"),
+        (["--settings", "max_split_size_mb:5"], "use 20 or more"),
+        (["--settings", "large_segment_size_mb:9"], "use 11 to"),
+        (["--settings", f"large_segment_size_mb:{10**18}"], "use 11 to"),
         (["--settings", f"roundup_power2_divisions:{2**64}"], "is not a power of two or 0"),
         (["--capacity", "much"], "is not a size"),
         (["--capacity", "24"], "24 is 24 bytes; 24G is 24 GiB"),

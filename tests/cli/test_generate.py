@@ -81,7 +81,7 @@ def test_a_plan_describes_workloads(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ("objects = 0", "objects is 0; it takes a whole number from 1 to"),
+        ("objects = 0", "objects is 0; use a whole number from 1 to"),
         ("items = 3", r"plan\.toml, line 3: a workload has no key 'items'"),
         ('objects = "many"', "objects is 'many'"),
     ],

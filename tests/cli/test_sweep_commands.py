@@ -63,7 +63,7 @@ def test_a_wrong_plan_is_refused_before_anything_is_made(plan):
     result = simalloc("sweep", plan, "-o", path)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert f"simalloc: error: {plan}, line 3: growth is 'sixty'; it takes a size" in result.stderr
+    assert f"simalloc: error: {plan}, line 3: growth is 'sixty'; use a size" in result.stderr
     assert not path.exists()
 
 

@@ -53,12 +53,12 @@ def test_there_is_no_second_engine(name):
     [
         ("freertos-heap-4:capacity=20", "takes at least 24 bytes"),
         ("freertos-heap-4:capacity=4096,align=24", "align is 24"),
-        ("freertos-heap-5:regions=0", "it takes OFFSET[+]SIZE"),
+        ("freertos-heap-5:regions=0", "use OFFSET[+]SIZE"),
         (
             "freertos-heap-5:regions=0+4096+4000+N",
             "begins below 4096, the end of the previous region",
         ),
-        ("nuttx:regions=100", "it takes OFFSET[+]SIZE"),
+        ("nuttx:regions=100", "use OFFSET[+]SIZE"),
         (
             "nuttx:capacity=4096,regions=100+500",
             "begins below 4096, the end of the previous region",

@@ -36,7 +36,7 @@ class Device(Family):
 
     def __post_init__(self) -> None:
         if self.capacity < 0 or self.capacity > UNLIMITED:
-            raise PolicyError(f"capacity is {self.capacity}; it takes 0 (no limit) to {UNLIMITED}")
+            raise PolicyError(f"capacity is {self.capacity}; use 0 (no limit) to {UNLIMITED}")
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names; parameters of heaps are not set."""
@@ -55,4 +55,4 @@ class Device(Family):
 def check_share(name: str, value: float) -> None:
     """Raise `PolicyError` unless a parameter is between 0 and 1."""
     if not math.isfinite(value) or not 0 <= value <= 1:
-        raise PolicyError(f"{name} is {value}; it takes a number from 0 to 1")
+        raise PolicyError(f"{name} is {value}; use a number from 0 to 1")

@@ -111,10 +111,10 @@ class PyTorch(Device):
     def _own_rules(self) -> PyTorchRules:
         large = self.large_segment_size_mb
         if not 10 < large < 1 << 20:
-            raise PolicyError(f"large_segment_size_mb is {large}; it takes 11 to {(1 << 20) - 1}")
+            raise PolicyError(f"large_segment_size_mb is {large}; use 11 to {(1 << 20) - 1}")
         for name in ("max_split_size_mb", "max_non_split_rounding_mb"):
             if getattr(self, name) and not large <= getattr(self, name) < 1 << 40:
-                raise PolicyError(f"{name} is {getattr(self, name)}; it takes {large} or more")
+                raise PolicyError(f"{name} is {getattr(self, name)}; use {large} or more")
         check_share("per_process_memory_fraction", self.fraction)
         check_share("garbage_collection_threshold", self.garbage_collection_threshold)
         total = self.total or self.available

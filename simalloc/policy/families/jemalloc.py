@@ -41,7 +41,7 @@ def _spans(name: str, text: str) -> tuple[Span, ...]:
     spans = [Span(*map(int, match.groups())) for match in found if match]
     if len(spans) < len(found) or len(spans) > _MAX_SPANS or any(a > b for a, b, _ in spans):
         raise PolicyError(
-            f"{name} is {text!r}; it takes up to {_MAX_SPANS} entries FROM-TO:NUMBER, "
+            f"{name} is {text!r}; use up to {_MAX_SPANS} entries FROM-TO:NUMBER, "
             "separated by | and quoted together, such as '1-4096:17|100-200:1'"
         )
     return tuple(spans)

@@ -21,17 +21,17 @@ class Offline(HeapFamily):
         if self.quick or self.cache:
             name = "quick" if self.quick else "cache"
             raise PolicyError(
-                f"{name} is {getattr(self, name)}; it takes only 0, because no freed block "
+                f"{name} is {getattr(self, name)}; use 0, because no freed block "
                 "waits in an offline placement"
             )
         if self.count_frees:
             raise PolicyError(
-                "count_frees is on; it takes only off, because an offline placement has no "
+                "count_frees is on; leave it off, because an offline placement has no "
                 "searches to count"
             )
         if self.capacity:
             raise PolicyError(
-                f"capacity is {self.capacity}; it takes only 0, because an offline placement "
+                f"capacity is {self.capacity}; use 0, because an offline placement "
                 "refuses no request. `simalloc best-possible --capacity` decides if a trace "
                 "fits"
             )

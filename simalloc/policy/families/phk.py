@@ -48,9 +48,7 @@ class Phk(HeapFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.keep % self.page:
-            raise PolicyError(
-                f"keep is {self.keep}; it takes a multiple of the page size, {self.page}"
-            )
+            raise PolicyError(f"keep is {self.keep}; use a multiple of the page size, {self.page}")
 
     @property
     def overhead(self) -> Overhead:

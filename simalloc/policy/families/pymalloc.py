@@ -62,7 +62,7 @@ class Pymalloc(HeapFamily):
                 "pymalloc does not support quick, cache and count_frees; leave them out"
             )
         if self.below != type(self).below and self.lower.runner != "online":
-            raise PolicyError(f"below is {self.below}; it takes an online policy")
+            raise PolicyError(f"below is {self.below}; use an online policy")
 
     @cached_property
     def lower(self) -> HeapFamily:
@@ -71,7 +71,7 @@ class Pymalloc(HeapFamily):
 
         description = find_policy(self.below).description
         if not isinstance(description, HeapFamily) or isinstance(description, Pymalloc):
-            raise PolicyError(f"below is {self.below}; it takes another heap policy")
+            raise PolicyError(f"below is {self.below}; use another heap policy")
         return replace(description, mechanism=self.mechanism, word=self.word)
 
     @property

@@ -62,7 +62,7 @@ class Tcmalloc(HeapFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.release_rate <= 1_000_000:
-            raise PolicyError(f"release_rate is {self.release_rate}; it takes 0 to 1000000")
+            raise PolicyError(f"release_rate is {self.release_rate}; use 0 to 1000000")
 
     @property
     def library_bytes(self) -> int:

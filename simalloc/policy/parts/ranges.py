@@ -38,7 +38,7 @@ class Range:
     def check(self, name: str, value: int) -> None:
         """Raise `PolicyError` unless the parameter `name` accepts this value."""
         if not self.low <= value <= self.high or value % self.multiple:
-            raise PolicyError(f"{name} is {value}; it takes {self}")
+            raise PolicyError(f"{name} is {value}; use {self}")
 
 
 class Count(Range):
@@ -69,7 +69,7 @@ class PowerOfTwo(Range):
         """Raise `PolicyError` unless the parameter `name` accepts this value."""
         super().check(name, value)
         if (value // self.multiple).bit_count() != 1:
-            raise PolicyError(f"{name} is {value}; it takes {self}")
+            raise PolicyError(f"{name} is {value}; use {self}")
 
 
 class RangeOrAuto(Range):

@@ -58,7 +58,7 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
             return {str(choice.value).lower(): choice for choice in kind}[str(value).lower()]
         return kind(value)
     except (KeyError, ValueError, TypeError, SimallocError):
-        raise PolicyError(f"{name} is {value!r}; it takes {_words(kind)}") from None
+        raise PolicyError(f"{name} is {value!r}; use {_words(kind)}") from None
 
 
 def _words(kind: type[Any]) -> str:
@@ -70,5 +70,5 @@ def _words(kind: type[Any]) -> str:
     if kind is bool:
         return "on or off"
     if kind is int:
-        return "a size: a whole number, or one with K, M, G or T"
+        return "a size such as 4096 or 64K"
     return "a number" if kind is float else f"a {kind.__name__}"

@@ -27,7 +27,7 @@ def read_regions(text: str, capacity: int, available: int) -> list[Region]:
     """
     if re.fullmatch(r"\d{1,15}\+(\d{1,15}|N)(\+\d{1,15}\+(\d{1,15}|N))*", text) is None:
         raise PolicyError(
-            f"regions is {text!r}; it takes OFFSET+SIZE+OFFSET+SIZE..., such as 0+4096+65536+N"
+            f"regions is {text!r}; use OFFSET+SIZE+OFFSET+SIZE..., such as 0+4096+65536+N"
         )
     parts = text.split("+")
     starts = [int(part) for part in parts[::2]]

@@ -23,7 +23,7 @@ class Rtx5(Pool):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.available % _HEADER:
-            raise PolicyError(f"capacity is {self.capacity}; rtx5 takes a multiple of {_HEADER}")
+            raise PolicyError(f"capacity is {self.capacity}; use a multiple of {_HEADER}")
 
     @property
     def grain(self) -> int:

@@ -62,7 +62,7 @@ class RepFormat(LineFormat):
         at = _PLACE_OF_OPERATIONS.get(len(numbers))
         if numbers and at is None:
             has = counted(len(numbers), "number")
-            reason = f"the header has {has}; it takes four, three, two or none"
+            reason = f"the header has {has}; use four, three, two or none"
             raise log.wrong(reason, lines[-1])
         said = None if at is None else (numbers[at], lines[at])
         return Reading(self.columns, self._counted(log, line, said))

@@ -89,7 +89,7 @@ def describe(
     done since the last call. Raises `ValueError` if `added` is negative.
     """
     if added < 0:
-        raise ValueError(f"added is {added}; it takes 0 or more bytes")
+        raise ValueError(f"added is {added}; use 0 or more bytes")
     waits = NeighbourWaits(source.allocated_bytes)
     work = len(source) * passes(source.allocated_bytes)
     survey = _Survey(source, added, part_events)

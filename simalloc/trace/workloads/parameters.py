@@ -36,7 +36,7 @@ def read_parameters(
     `SimallocError` for an unknown name or parameter, or for a value out of range.
     """
     if not isinstance(text, str):
-        raise SimallocError(f"{what} is {text!r}; it takes text such as {next(iter(known))!r}")
+        raise SimallocError(f"{what} is {text!r}; use text such as {next(iter(known))!r}")
     name, _, tail = text.strip().partition(":")
     if name not in known:
         raise SimallocError(f"unknown {what} {name!r}; choose one of {', '.join(known)}")
@@ -60,7 +60,7 @@ def _read_number(name: str, text: str) -> float:
         number = math.nan
     low, high = _RANGES.get(name, _ANY)
     if not low <= number <= high:
-        raise SimallocError(f"{name} is {text!r}; it takes a number from {low:,.0f} to {high:,.0f}")
+        raise SimallocError(f"{name} is {text!r}; use a number from {low:,.0f} to {high:,.0f}")
     return number + 0.0  # avoids a negative zero
 
 
@@ -73,11 +73,11 @@ def check_number(name: str, value: object, low: float, high: float, *, whole: bo
         or not low <= value <= high
         or (whole and not float(value).is_integer())
     ):
-        raise SimallocError(f"{name} is {value!r}; it takes {kind} from {low:,} to {high:,}")
+        raise SimallocError(f"{name} is {value!r}; use {kind} from {low:,} to {high:,}")
 
 
 def whole_seed(seed: object) -> int:
     """Return a seed as a plain int. Raise `SimallocError` unless it is an integer of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise SimallocError(f"seed is {seed!r}; it takes a whole number of at least 0")
+        raise SimallocError(f"seed is {seed!r}; use a whole number of at least 0")
     return int(seed)

@@ -122,7 +122,7 @@ def test_a_game_tells_where_things_are():
         ({"name": "robson", "policy": "first-fit-ao", "largest": 3}, "a power of two"),
         (
             {"name": "robson", "policy": "first-fit-ao", "live": 4},
-            "live is 4; it takes a number from 256",
+            "live is 4; use a number from 256",
         ),
         ({"name": "robson", "policy": "best-possible"}, "needs the whole trace in advance"),
     ],

@@ -35,7 +35,7 @@ def test_a_quota_is_named_and_does_not_change_what_allocators_count():
 
 
 def test_more_cores_than_any_machine_has_are_refused():
-    with pytest.raises(SimallocError, match="cores is 0; it takes 1 to 4096"):
+    with pytest.raises(SimallocError, match="cores is 0; use 1 to 4096"):
         machine_of({}, cores=0)
 
 

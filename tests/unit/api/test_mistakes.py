@@ -40,17 +40,17 @@ def test_measures_are_given_in_every_way(run):
         (lambda _run: simalloc.draw_timelines([]), "not an empty list"),
         (
             lambda run: simalloc.draw_timelines(run, events=(5, 2)),
-            r"events is \(5, 2\); it takes a",
+            r"events is \(5, 2\); use a",
         ),
         (
             lambda run: simalloc.draw_timelines(run, events="all"),
-            "events is 'all'; it takes a range",
+            "events is 'all'; use a range",
         ),
         (
             lambda _run: simalloc.draw_heap_maps("make", "@default", addresses=(0, float("nan"))),
-            r"addresses is \(0, nan\); it takes a range",
+            r"addresses is \(0, nan\); use a range",
         ),
-        (lambda _run: simalloc.draw_heap_maps("make", "@default", named="5"), "named is '5'; it"),
+        (lambda _run: simalloc.draw_heap_maps("make", "@default", named="5"), "named is '5'; use"),
         (
             lambda run: simalloc.draw_heap_maps("make", run),
             "a Run is not a policy or the name of one; use its attribute `policy`",

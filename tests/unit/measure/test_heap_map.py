@@ -159,7 +159,7 @@ def test_what_is_no_run_or_window_of_the_trace_is_refused():
 @pytest.mark.parametrize(("columns", "rows"), [(0, 1), (1, 0), (1, -1)])
 def test_a_map_without_cells_is_refused(columns, rows):
     trace = Trace.from_events([M], [0], [8])
-    with pytest.raises(ValueError, match="both take at least 1"):
+    with pytest.raises(ValueError, match="use at least 1 for both"):
         heap_map(trace, simulate(trace, "best-fit-ao", addresses=True), columns=columns, rows=rows)
 
 

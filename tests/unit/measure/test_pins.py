@@ -41,7 +41,7 @@ def test_what_is_mapped_apart_pins_nothing():
 def test_no_fewer_than_none_are_asked_for():
     run = simulate(ALONE, POLICY)
     assert pins(ALONE, run, 7, most=0).alone == ()
-    with pytest.raises(ValueError, match="takes 0 or more"):
+    with pytest.raises(ValueError, match="use 0 or more"):
         pins(ALONE, run, 7, most=-1)
 
 

@@ -76,7 +76,7 @@ def test_device_allocators_are_spelled_with_quotes(text):
         ("pytorch:settings='max_split_size_mb'", "not of the form KEY:VALUE"),
         ("pytorch:settings='max_split:64'", "unknown setting 'max_split'"),
         ("pytorch:settings=max_split_size_mb:x", "max_split_size_mb cannot be 'x'"),
-        ("pytorch:settings=max_split_size_mb:10", "it takes 20 or more"),
+        ("pytorch:settings=max_split_size_mb:10", "use 20 or more"),
         ("pytorch:settings=expandable_segments:yes", "cannot be 'yes'"),
         (
             "pytorch:settings=throw_on_cudamalloc_oom:True",
@@ -96,10 +96,10 @@ def test_device_allocators_are_spelled_with_quotes(text):
         ("pytorch:fraction=0.5", "set capacity too"),
         ("pytorch:fraction=1.5,capacity=1G", "from 0 to 1"),
         ("pytorch:fraction=nan,capacity=1G", "from 0 to 1"),
-        ("pytorch:large_segment_size_mb=10", "it takes 11 to"),
+        ("pytorch:large_segment_size_mb=10", "use 11 to"),
         ("bfc:growth=off", "needs a capacity"),
         ("rmm-pool:initial=2,maximum=1", "must be at least initial"),
-        ("ort-arena:initial_chunk=0", "takes a size"),
+        ("ort-arena:initial_chunk=0", "use a size"),
     ],
 )
 def test_device_allocators_that_cannot_be(text, complaint):
@@ -124,22 +124,22 @@ def test_what_is_spelled_is_read_again(name):
         ("first-fit-ao:growth", "NAME=VALUE"),
         ("first-fit-ao:growth=", "NAME=VALUE"),
         ("first-fit-ao:speed=9", "no parameter 'speed'; it has fit, order, growth"),
-        ("first-fit-ao:growth=many", "growth is 'many'; it takes a size: a whole number"),
+        ("first-fit-ao:growth=many", "growth is 'many'; use a size such as 4096"),
         ("first-fit-ao:order='ao", "quote is not closed"),
         ("@johnstone-wilson", "can name several; simulate_all"),
         (["first-fit-ao", "jemalloc"], "can name several; simulate_all"),
         ("best-fit-ao,nosuch", "can name several; simulate_all"),
         ("best-fit-ao:growth=1K,jemalloc", "can name several; simulate_all"),
         ("best-fit-*", "can name several; simulate_all"),
-        ("first-fit-ao:minimum_split=0", "minimum_split is 0; it takes a size from 1"),
-        ("first-fit-ao:cache=3000M", "it takes a number from 0 to 2,147,483,648"),
-        ("jemalloc:dirty_decay_ms=-2", "it takes a duration from -1 to 1,099,511,627,776 ms"),
-        ("first-fit-ao:word=5", "word is 5; it takes 4 or 8"),
+        ("first-fit-ao:minimum_split=0", "minimum_split is 0; use a size from 1"),
+        ("first-fit-ao:cache=3000M", "use a number from 0 to 2,147,483,648"),
+        ("jemalloc:dirty_decay_ms=-2", "use a duration from -1 to 1,099,511,627,776 ms"),
+        ("first-fit-ao:word=5", "word is 5; use 4 or 8"),
         ("first-fit-ao:mechanism=on,header=8", "the allocator's own header"),
         ("first-fit-ao:growth=4K,growth=8K", "growth is given twice"),
-        ("first-fit-ao:growth=0", "takes a size"),
-        ("first-fit-ao:growth=-4096", "growth is -4096; it takes"),
-        ("first-fit-ao:growth=99999999999999999999", "takes a size"),
+        ("first-fit-ao:growth=0", "use a size"),
+        ("first-fit-ao:growth=-4096", "growth is -4096; use"),
+        ("first-fit-ao:growth=99999999999999999999", "use a size"),
         ("first-fit-ao:order=random", "lifo, fifo, ao"),
         ("binary-buddy:growth=6K", "power of two"),
         ("double-buddy:growth_3x=4K", "3 times a power of two"),
@@ -207,9 +207,7 @@ def test_every_family_is_one_place(family):
 
 
 def test_who_knows_all_keeps_no_lists():
-    with pytest.raises(
-        PolicyError, match="cache is 3; it takes only 0, because no freed block waits"
-    ):
+    with pytest.raises(PolicyError, match="cache is 3; use 0, because no freed block waits"):
         find_policy("best-possible:cache=3")
     with pytest.raises(PolicyError, match="has no searches to count"):
         find_policy("best-possible:count_frees=on")

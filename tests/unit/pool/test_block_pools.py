@@ -65,7 +65,7 @@ def test_pools_serve_every_trace():
 
 @pytest.mark.parametrize(("count", "alignment"), [(0, 4), (65, 4), (1, 3)])
 def test_wrong_numbers(count, alignment):
-    with pytest.raises(ValueError, match="it takes"):
+    with pytest.raises(ValueError, match="; use "):
         block_pools([drawn(1)], count, alignment=alignment)
 
 

@@ -44,7 +44,7 @@ def test_caches_hold_as_many_objects_as_is_said():
 
 @pytest.mark.parametrize("text", ["1-4096", "4096-1:2", "|".join(["1-2:3"] * 9)])
 def test_other_spans_are_refused(text):
-    with pytest.raises(PolicyError, match="takes up to 8"):
+    with pytest.raises(PolicyError, match="use up to 8"):
         Jemalloc(slab_sizes=text)
 
 

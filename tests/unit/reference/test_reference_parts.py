@@ -49,7 +49,7 @@ def test_a_mechanism_is_the_allocators_or_set_by_hand():
     assert first_fit(mechanism=True, word=8).applied_overhead == Overhead(8, 8, 16, 32)
     with pytest.raises(PolicyError, match="own header"):
         first_fit(mechanism=True, header=8)
-    with pytest.raises(PolicyError, match="word is 5; it takes 4 or 8"):
+    with pytest.raises(PolicyError, match="word is 5; use 4 or 8"):
         first_fit(word=5)
 
 

@@ -71,5 +71,5 @@ def test_the_limit_is_kept_by_giving_back_and_else_ends_the_replay():
 
 @pytest.mark.parametrize("wrong", [{"page": 5000}, {"release_rate": -1.0}])
 def test_what_cannot_be_is_refused(wrong):
-    with pytest.raises(PolicyError, match="it takes"):
+    with pytest.raises(PolicyError, match="; use "):
         Tcmalloc(**wrong)

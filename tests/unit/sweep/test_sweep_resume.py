@@ -264,7 +264,7 @@ def test_more_jobs_than_runs_take_no_more_memory(plan, results):
 
 @pytest.mark.parametrize("jobs", [0, -3, 1.5, True])
 def test_jobs_are_counted_from_1(plan, results, jobs):
-    with pytest.raises(PlanError, match="it takes whole numbers from 1"):
+    with pytest.raises(PlanError, match="use whole numbers from 1"):
         carry_out_plan(plan, results, jobs=jobs)
     assert not results.exists()
 
@@ -283,7 +283,7 @@ def test_shards_are_a_partition_of_balanced_stretches(plan, count):
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", f"1/{10**101}"])
 def test_a_wrong_shard_is_refused(text):
-    with pytest.raises(SimallocError, match="it takes I/N"):
+    with pytest.raises(SimallocError, match="use I/N"):
         Shard.parse(text)
 
 

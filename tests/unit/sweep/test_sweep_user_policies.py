@@ -174,7 +174,7 @@ def test_a_class_that_is_defined_in_no_file_stays_in_this_process():
 def test_a_plan_with_a_wrong_policy_is_refused_with_its_line(folder):
     path = folder / "plan.toml"
     for text, complaint in [
-        ('[policies."mine.py:WorstFit"]\ngrowth = ["4K", "x"]', "line 3: growth is 'x'; it takes"),
+        ('[policies."mine.py:WorstFit"]\ngrowth = ["4K", "x"]', "line 3: growth is 'x'; use"),
         ('[policies."mine.py:Worst"]', "line 2: mine.py has no policy 'Worst'; it has WorstFit,"),
         ('[policies."none.py:Worst"]', "line 2: policies cannot be read from none.py"),
     ]:

@@ -110,7 +110,7 @@ def test_what_is_wrong_in_the_malloc_lab_s_files(load, text):
         (f"{HEADER}a -2 8\n", "line 5: 'a -2 8': the text at column 3"),
         (f"{HEADER}a 0 8.5\n", "line 5: 'a 0 8.5'"),
         (f"{HEADER}a 0 8 // big\n", "line 5: 'a 0 8 // big'"),
-        (f"1\n{HEADER}a 0 8\n", "line 5: the header has 5 numbers; it takes four, three"),
+        (f"1\n{HEADER}a 0 8\n", "line 5: the header has 5 numbers; use four, three"),
         ("1\na 0 8\n", "line 1: the header has 1 number;"),
     ],
 )

@@ -151,26 +151,26 @@ def test_the_same_seed_gives_the_same_trace():
         ({"sizes": "uniform:min=9,max=8"}, "min exceeds max"),
         ({"sizes": "powerlaw:min=0"}, "min must be at least 1 and below max"),
         ({"sizes": "lognormal:median=0"}, "median is not positive"),
-        ({"sizes": "lognormal:sigma=21"}, "sigma is '21'; it takes a number from 0 to 20"),
+        ({"sizes": "lognormal:sigma=21"}, "sigma is '21'; use a number from 0 to 20"),
         ({"sizes": "lognormal:sigma=1,sigma=2"}, "sigma is given twice"),
-        ({"sizes": "constant:value=1e15"}, "value is '1e15'; it takes a number from 0 to 140,737"),
-        ({"sizes": 64}, "sizes is 64; it takes text such as 'constant'"),
-        ({"lifetimes": None}, "lifetimes is None; it takes text such as 'exponential'"),
+        ({"sizes": "constant:value=1e15"}, "value is '1e15'; use a number from 0 to 140,737"),
+        ({"sizes": 64}, "sizes is 64; use text such as 'constant'"),
+        ({"lifetimes": None}, "lifetimes is None; use text such as 'exponential'"),
         ({"lifetimes": "by-size"}, "either file=FILE or trace=TRACE"),
-        ({"lifetimes": "generational:old=2"}, "old is '2'; it takes a number from 0 to 1"),
-        ({"phases": "ramp:kept=64K"}, "kept is '64K'; it takes a number from 0 to 1"),
-        ({"phases": 3}, "phases is 3; it takes text such as 'plateau'"),
+        ({"lifetimes": "generational:old=2"}, "old is '2'; use a number from 0 to 1"),
+        ({"phases": "ramp:kept=64K"}, "kept is '64K'; use a number from 0 to 1"),
+        ({"phases": 3}, "phases is 3; use text such as 'plateau'"),
         ({"sizes": "table"}, "either file=FILE or trace=TRACE"),
         ({"sizes": "table:file=/nowhere"}, "/nowhere: No such file"),
         ({"lifetimes": "resampled"}, "resampled needs trace"),
         ({"lifetimes": "immortal"}, "unknown lifetimes 'immortal'"),
         ({"phases": "tide"}, "unknown phases 'tide'; choose one of plateau"),
         ({"phases": "ramp:periods=3"}, "no parameter 'periods'; it has kept"),
-        ({"phases": "sawtooth:periods=0"}, "periods is '0'; it takes a number from 1"),
+        ({"phases": "sawtooth:periods=0"}, "periods is '0'; use a number from 1"),
         ({"objects": 0}, "objects is 0"),
-        ({"objects": 1.5}, "objects is 1.5; it takes a whole number from 1"),
-        ({"objects": True}, "objects is True; it takes a whole number from 1"),
-        ({"threads": 2.5}, "threads is 2.5; it takes a whole number from 1"),
+        ({"objects": 1.5}, "objects is 1.5; use a whole number from 1"),
+        ({"objects": True}, "objects is True; use a whole number from 1"),
+        ({"threads": 2.5}, "threads is 2.5; use a whole number from 1"),
         ({"threads": 1, "remote": 0.5}, "at least two threads"),
         ({"correlation": 2}, "correlation is 2"),
     ],
@@ -201,7 +201,7 @@ def test_any_value_of_a_parameter_gives_a_trace_or_an_error_of_ours(field, name,
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", None, True, float("nan")])
 def test_a_seed_is_a_whole_number(seed):
-    words = re.escape(f"seed is {seed!r}; it takes a whole number of at least 0")
+    words = re.escape(f"seed is {seed!r}; use a whole number of at least 0")
     with pytest.raises(SimallocError, match=words):
         generate(Synthetic(objects=10), seed)
     with pytest.raises(SimallocError, match=words):

@@ -105,7 +105,7 @@ def test_classes_round_up_to_powers_of_two():
 
 
 def test_added_bytes_are_not_negative():
-    with pytest.raises(ValueError, match="takes 0 or more"):
+    with pytest.raises(ValueError, match="use 0 or more"):
         describe(Trace.from_events([0], [0], [8]), added=-1)
 
 

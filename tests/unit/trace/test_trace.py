@@ -133,7 +133,7 @@ def test_a_prefix_is_a_trace(trace):
 
 
 def test_a_prefix_has_no_negative_length():
-    with pytest.raises(ValueError, match="takes 0 or more"):
+    with pytest.raises(ValueError, match="use 0 or more"):
         Trace.from_events([0], [0], [8]).prefix(-1)
 
 

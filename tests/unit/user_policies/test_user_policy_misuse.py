@@ -62,7 +62,7 @@ def answering(answer):
         (lambda _, heap, size: heap.split(heap.last, 1 << 40), "cannot be split off"),
         (lambda _, heap, size: heap.split(heap.last, -size), "size is -320"),
         (lambda _, heap, size: heap.split(heap.last, 1 << 70), "size is 1180591620717411303424"),
-        (lambda _, heap, size: heap.split(heap.last, 3.5), "size is 3.5; it takes a whole number"),
+        (lambda _, heap, size: heap.split(heap.last, 3.5), "size is 3.5; use a whole number"),
         (lambda _, heap, size: heap.insert(heap.last), "is already on the lists"),
         (lambda _, heap, size: heap.join(heap.first, heap.last), "is not free"),
         (lambda _, heap, size: heap.join(heap.last, heap.last), "are not neighbours"),
@@ -127,7 +127,7 @@ def test_a_free_that_fails_is_the_event_that_is_named():
 @pytest.mark.parametrize(
     ("resize", "complaint"),
     [
-        (lambda *_: None, "resize returned None; it takes True or False"),
+        (lambda *_: None, "resize returned None; return True or False"),
         (lambda *_: True, "resize returned True, but left <Block"),
         (
             lambda heap, block, _: bool(heap.split_high(block, 16)) and False,

@@ -103,9 +103,9 @@ def test_exact_text_is_refused_when_the_file_has_changed(file):
         ("mine.py:NoFree", "NoFree has no free"),
         ("mine.py:WorstFit:groth=3", "WorstFit has no parameter 'groth'; it has growth, share"),
         ("mine.py:WorstFit:growth", "'growth' is not of the form NAME=VALUE"),
-        ("mine.py:WorstFit:growth=lots", "growth is 'lots'; it takes a size"),
-        ("mine.py:WorstFit:quick=perhaps", "quick is 'perhaps'; it takes on or off"),
-        ("mine.py:WorstFit:share=much", "share is 'much'; it takes a number"),
+        ("mine.py:WorstFit:growth=lots", "growth is 'lots'; use a size"),
+        ("mine.py:WorstFit:quick=perhaps", "quick is 'perhaps'; use on or off"),
+        ("mine.py:WorstFit:share=much", "share is 'much'; use a number"),
         ("none.py:WorstFit", "cannot be read from none.py: No such file"),
         ("folder.py:WorstFit", "cannot be read from folder.py: Is a directory"),
         ("binary.py:WorstFit", "binary.py: it is not text in UTF-8"),
@@ -161,7 +161,7 @@ def test_classes_and_objects_are_policies():
     lower = find_policy(Plain, offset="-2K")
     assert lower.parameters["offset"] == -2048
     assert spell(lower).endswith(":Plain:offset=-2K")
-    with pytest.raises(PolicyError, match="colour is 'green'; it takes one of red, blue"):
+    with pytest.raises(PolicyError, match="colour is 'green'; use one of red, blue"):
         Plain(colour="green")
     with pytest.raises(PolicyError, match="Plain has no parameter 'size'; it has colour, offset"):
         Plain(size=3)

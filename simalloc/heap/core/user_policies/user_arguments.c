@@ -53,14 +53,14 @@ bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *meth
 bool as_size(PyObject *object, const char *name, uint64_t least, uint64_t *size)
 {
     if (UNLIKELY(!PyLong_Check(object))) {
-        PyErr_Format(policy_error, "%s is %R; it takes a whole number", name, object);
+        PyErr_Format(policy_error, "%s is %R; use a whole number", name, object);
         return false;
     }
     *size = PyLong_AsUnsignedLongLong(object);
     if (LIKELY(*size >= least && *size <= MAX_BREAK))
         return true;
     PyErr_Clear();
-    PyErr_Format(policy_error, "%s is %S; it takes a number from %llu to 2**62", name, object,
+    PyErr_Format(policy_error, "%s is %S; use a number from %llu to 2**62", name, object,
                  (unsigned long long)least);
     return false;
 }
@@ -96,6 +96,6 @@ bool as_order(PyObject *object, enum order *order)
             return true;
         }
     }
-    PyErr_Format(policy_error, "order is %R; it takes 'ao', 'lifo' or 'fifo'", object);
+    PyErr_Format(policy_error, "order is %R; use 'ao', 'lifo' or 'fifo'", object);
     return false;
 }

@@ -214,7 +214,7 @@ static bool accept_resized(struct user_policy *policy, PyObject *answer, PyObjec
 {
     uint32_t id;
     if (!Py_IS_TYPE(answer, &PyBool_Type)) {
-        PyErr_Format(policy_error, "resize returned %R; it takes True or False", answer);
+        PyErr_Format(policy_error, "resize returned %R; return True or False", answer);
         return false;
     }
     if (!as_block(policy, object, &id))

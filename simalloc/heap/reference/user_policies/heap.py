@@ -247,4 +247,4 @@ class UserHeap:
         if not isinstance(size, int) or not 1 <= size <= MAX_BREAK:
             raise PolicyError(f"{size!r} is not a number from 1 to 2**62")
         if order not in ("ao", "lifo", "fifo"):
-            raise PolicyError(f"order is {order!r}; it takes 'ao', 'lifo' or 'fifo'")
+            raise PolicyError(f"order is {order!r}; use 'ao', 'lifo' or 'fifo'")
