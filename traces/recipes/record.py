@@ -33,12 +33,12 @@ CATALOGUE: Final = RECIPES.parent / "catalogue.toml"
 SYSTEM_PATH: Final = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 TEXTS: Final = ("program", "input", "kind", "genuine", "departures")
 RECORDER: Final = ("recorder",)
-"""Says that what the C library asked for to start threads is in the trace."""
+"""Provenance key of traces that include the C library's requests for starting threads."""
 COUNTS: Final = ("frees_of_unknown", "reallocs_of_unknown", "reallocs_failed", "frees_unseen")
 
 
 def main() -> None:
-    """Record the traces named."""
+    """Record the named traces."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -82,7 +82,7 @@ def renew(name: str, folder: Path | None, *, sites: bool = False) -> None:
 
 
 def packages(recipe: str) -> list[str]:
-    """Return the Debian packages that a recipe needs, the program's own first."""
+    """Return the Debian packages that a recipe requires, the program's own first."""
     line = re.search(r"^# Packages: (.+)$", recipe, re.MULTILINE)
     if line is None:
         raise SimallocError("the recipe does not name its packages")
@@ -90,7 +90,7 @@ def packages(recipe: str) -> list[str]:
 
 
 def installed(needed: list[str]) -> str:
-    """Return the packages with their versions; raises `SimallocError` if one is missing."""
+    """Return the packages with their versions; raise `SimallocError` if one is missing."""
     if shutil.which("dpkg-query") is None:
         raise SimallocError(
             "the recipes are for Debian's packages, and there is no dpkg-query here"
@@ -107,9 +107,9 @@ def installed(needed: list[str]) -> str:
 def record(name: str, *, sites: bool = False) -> Trace:
     """Run a recipe in an empty directory and return the trace of the program that it records.
 
-    The directory has the same name each time, the environment has nothing but what stands here,
-    and addresses are not randomised: so most programs do the same each time, event for event. The
-    recording is kept elsewhere, where the program does not see its name.
+    The directory has the same name each time, the environment contains only fixed variables, and
+    addresses are not randomised. Therefore most programs repeat the same events each time. The
+    recording is stored elsewhere, so that the program does not see its name.
     """
     with scratch(name) as directory, tempfile.TemporaryDirectory() as recording:
         trace = Path(recording, f"{name}.npz")
@@ -140,7 +140,7 @@ def events_of(path: Path) -> int:
 
 @contextmanager
 def scratch(name: str) -> Iterator[Path]:
-    """Make an empty directory that always has the same name, and remove it at the end."""
+    """Create an empty directory with a fixed name, and remove it at the end."""
     directory = Path(tempfile.gettempdir(), f"simalloc-{name}")
     try:
         directory.mkdir(mode=0o700)
@@ -155,7 +155,7 @@ def scratch(name: str) -> Iterator[Path]:
 
 
 def repeatable(trace: Trace, name: str, texts: Mapping[str, str]) -> Trace:
-    """Name a recorded trace, leaving out what differs from run to run and columns that are 0."""
+    """Name a recorded trace, omitting data that vary from run to run and columns that are all 0."""
     if not trace.provenance["whole"]:
         raise SimallocError("the recording ended before the program did")
     counts = {key: trace.provenance[key] for key in COUNTS if trace.provenance[key]}
