@@ -1,4 +1,4 @@
-"""An object that replays events in one thread refuses other threads, because its memory changes."""
+"""While an object replays events in one thread, its memory changes and it refuses other threads."""
 
 import threading
 from functools import partial
@@ -15,7 +15,7 @@ PAIRS = 1_000_000
 
 @pytest.fixture(scope="module")
 def trace():
-    """A malloc and its free, again and again: a tenth of a second of work."""
+    """A trace that repeats a malloc and its free, a tenth of a second of work."""
     op = np.tile(np.array([Op.MALLOC, Op.FREE], np.uint8), PAIRS)
     size = np.tile(np.array([16, 0]), PAIRS)
     return Trace.from_events(op, np.repeat(np.arange(PAIRS), 2), size)
@@ -23,7 +23,7 @@ def trace():
 
 def heap(trace):
     simulation = Setting.of(trace, "first-fit-ao", scale=1).simulation(checked=True)
-    op, size, slot, live, spans, _ = trace.replayed.part(0, PAIRS // 50)  # each is checked, slowly
+    op, size, slot, live, spans, _ = trace.replayed.part(0, PAIRS // 50)  # checked, therefore slow
     asked = simulation.figures, simulation.unsearchable, simulation.block_count, simulation.check
     return asked, lambda: simulation.replay(op, size, slot, live, spans, {})
 
@@ -36,9 +36,9 @@ def device(trace):
 
 
 def is_refused(kind, trace, number):
-    """Return whether a question is refused while events are replayed in another thread.
+    """Return whether a call is refused while events are replayed in another thread.
 
-    On a busy machine the replay may have ended before the question.
+    On a busy machine, the replay may end before the call.
     """
     questions, replay = kind(trace)
     thread = threading.Thread(target=replay)
@@ -50,7 +50,7 @@ def is_refused(kind, trace, number):
         except RuntimeError as error:
             refused = "in another thread" in str(error)
     thread.join()
-    questions[number]()  # and answered again
+    questions[number]()  # answered after the replay
     return refused
 
 

@@ -1,4 +1,4 @@
-"""The clock of a trace for policies: it begins at 0 and never runs backwards."""
+"""A trace's clock for policies begins at 0 and never runs backwards."""
 
 import numpy as np
 import pytest

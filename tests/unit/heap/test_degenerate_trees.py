@@ -1,4 +1,4 @@
-"""Trees that are never balanced, when they have become lists: nothing overflows, Ctrl-C works."""
+"""Unbalanced trees that have degenerated to lists: no overflow, and Ctrl-C works."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ from simalloc.trace import Op, Trace
 
 TREES = ("abt-ff", "sunos-cartesian")
 PROMPT = 20.0
-"""Seconds of processor time within which Ctrl-C is answered; to the end it takes minutes."""
+"""CPU seconds within which Ctrl-C must end the run, which otherwise takes minutes."""
 
 
 def chain(count):
-    """Free every second block in the order of addresses: each node is below the one before it."""
+    """Free every second block in address order, so that each node is below the previous one."""
     numbers = np.r_[0 : 2 * count, 0 : 2 * count : 2]
     op = np.repeat([Op.MALLOC, Op.FREE], [2 * count, count]).astype(np.uint8)
     return Trace.from_events(op, numbers, np.where(op == Op.MALLOC, 32, 0))

@@ -1,4 +1,4 @@
-"""Alignments far above a page: both engines place alike, or refuse with the same sentence."""
+"""Alignments far above a page: both engines place alike, or refuse with the same message."""
 
 import pytest
 

@@ -16,7 +16,7 @@ TRACE = Trace.from_events([M, M, M, F, F, M], [0, 1, 2, 1, 0, 3], [40, 60, 10, 0
 
 
 def series(trace, policy, **options):
-    """Return the size after each event: a short trace has an interval for each."""
+    """Return the size after each event; a short trace has one interval per event."""
     largest = simulate(trace, policy, largest_free=True, checked=True, **options).largest_free
     assert largest.timeline.interval == 1
     return largest.timeline.heap_low.tolist()
@@ -56,7 +56,7 @@ def test_new_memory_that_does_not_merge_is_a_block_of_its_own(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_blocks_of_fixed_sizes_are_not_one(engine):
-    """New memory of 4,096 bytes is 64 blocks of 64 bytes."""
+    """New memory of 4,096 bytes consists of 64 blocks of 64 bytes."""
     trace = Trace.from_events([M, M], [0, 1], [50, 3000])
     assert series(trace, "simple-seg-2n:growth=4K", scale=1, engine=engine) == [64, 64]
 
@@ -68,7 +68,7 @@ def test_blocks_that_wait_in_a_cache_do_not_count(engine):
 
 
 class Bump(UserPolicy):
-    """Never reuses a block."""
+    """Policy that never reuses a block."""
 
     def malloc(self, heap, size):
         return heap.extend(size)

@@ -1,4 +1,4 @@
-"""A list for each of a thousand size classes takes memory for the lists that are used."""
+"""With a thousand size classes, only lists in use need memory."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Estimates of memory: near what replays take, and a refusal before the work begins."""
+"""Estimates of memory: close to a replay's memory, and refused before the work begins."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The run of `best-possible`: a run as any other, of a placement that was found for all at once."""
+"""The run of `best-possible`: an ordinary run of a placement that was found offline."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,9 @@ M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 EXAMPLE = Trace.from_events(
     [M, M, M, F, M, M, F, M], [0, 1, 2, 0, 3, 4, 2, 5], [2, 1, 2, 0, 1, 1, 0, 3], name="example"
 )
-"""Packed from the peak, after the last event: 1 at 0, 3 at 1, 4 at 2, 5 at 3; 2 at 3, 0 at 1."""
+"""Packed backwards from the peak, which is after the last event: 1 at 0, 3 at 1, 4 at 2, 5 at 3;
+then 2 at 3, 0 at 1.
+"""
 
 
 def test_the_example_as_a_run():
@@ -48,7 +50,7 @@ def test_a_request_of_nothing_takes_a_byte():
 @pytest.mark.parametrize("name", ["best-possible", "best-possible:header=8", "first-fit-ao"])
 @pytest.mark.parametrize("objects", [9, 64])
 def test_a_heap_that_no_addresses_are_left_for(name, objects):
-    """At this scale 8 objects fill the 2**62 bytes that a heap may have, and 16 an int64."""
+    """At this scale, 8 objects fill the heap's maximum of 2**62 bytes, and 16 fill an int64."""
     trace = Trace.from_events([M] * objects, range(objects), [MAX_SIZE] * objects)
     with pytest.raises(SimallocError, match=r"the heap would exceed 2\*\*62 bytes"):
         simulate(trace, name, scale=4096)
@@ -93,7 +95,7 @@ def test_what_looks_into_heaps_looks_into_this_one():
 
 
 def test_a_free_block_just_below_a_power_of_two_is_not_of_that_power():
-    """2**59 - 1 scaled bytes, which a float would take for 2**59."""
+    """A float would round 2**59 - 1 scaled bytes to 2**59."""
     trace = Trace.from_events([M, M, F], [0, 1, 0], [MAX_SIZE - 1, 1, 0])
     run = simulate(trace, "best-possible:header=4095", scale=4096)
     sizes = free_sizes(trace, run)

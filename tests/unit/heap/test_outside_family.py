@@ -33,7 +33,7 @@ def policy(tmp_path_factory):
 
 
 def build(source, folder):
-    """Compile a family to a module, as docs/adding-a-policy.md says."""
+    """Compile a family to a module, as described in docs/adding-a-policy.md."""
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
     folders = [*simalloc.get_include(), sysconfig.get_path("include")]
     target = folder / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"

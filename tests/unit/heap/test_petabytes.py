@@ -1,4 +1,4 @@
-"""Resident pages of objects of gigabytes to petabytes: exact, and in little memory."""
+"""Resident pages of objects from gigabytes to petabytes: exact, and with little memory."""
 
 import random
 import subprocess
@@ -25,7 +25,7 @@ print(int(run.resident.peak_bytes))
 
 
 def random_trace(seed):
-    """A trace of small and huge objects, which are freed and resized."""
+    """Return a trace of small and huge objects, which are freed and resized."""
     dice = random.Random(seed)
     op, key, size, live, objects = [], [], [], [], 0
     for _ in range(120):

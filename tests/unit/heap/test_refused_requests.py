@@ -56,7 +56,7 @@ def test_headers_and_tables_count(engine):
     tlsf = "tlsf:mechanism=off,header=8,capacity=107"
     assert run_of(trace, tlsf, engine).refused == 1
     assert run_of(trace, tlsf.replace("107", "108"), engine).refused == 0
-    # 4.4BSD: the first page without a header, then a page of blocks.
+    # 4.4BSD's first page has no header and is followed by a page of blocks.
     assert run_of(trace, "ultrix:mechanism=on,capacity=2K", engine).refused == 1
 
 
@@ -96,7 +96,7 @@ def test_a_malloc_without_memory_for_its_tables_ends(engine, policy):
 
 
 class WorstFit(UserPolicy):
-    """The largest block."""
+    """Policy that uses the largest block."""
 
     def malloc(self, heap, size):
         return heap.split(heap.worst_fit(size) or heap.grow(size), size)
@@ -106,7 +106,7 @@ class WorstFit(UserPolicy):
 
 
 class Small(WorstFit):
-    """The same, for small objects only."""
+    """Worst fit for small objects only."""
 
     def malloc(self, heap, size):
         return None if size > 30 else super().malloc(heap, size)
@@ -115,7 +115,7 @@ class Small(WorstFit):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_policies_in_python_refuse(engine):
     trace = trace_of((M, 1, 60), (M, 2, 30), (M, 3, 20), (F, 1, 0), (F, 3, 0), (M, 4, 10))
-    from simalloc.policy.user.policy import policy_of  # noqa: PLC0415 - where classes become rows
+    from simalloc.policy.user.policy import policy_of  # noqa: PLC0415 - makes rows of classes
 
     limited = policy_of(WorstFit).with_parameters(capacity=100)
     assert limited.spelled(None).endswith("WorstFit:capacity=100")
@@ -126,7 +126,7 @@ def test_policies_in_python_refuse(engine):
 
 
 def test_a_huge_object_of_an_ended_thread_is_not_resident_once_freed():
-    """mimalloc 2.0.9: a thread without a heap of its own frees it after its owner has ended."""
+    """In mimalloc 2.0.9, a thread without a heap frees the object after its owner's exit."""
     huge = 200 << 20
     trace = Trace.from_events(
         [M, Op.THREAD_END, F, M], [0, -1, 0, 1], [huge, 0, 0, 8], thread=[1, 1, 2, 2]

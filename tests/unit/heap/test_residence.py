@@ -1,4 +1,4 @@
-"""Resident pages: which are counted, and that both engines count the same."""
+"""Resident pages: their definition, and the agreement of both engines."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_pages_are_resident_from_the_first_byte_until_they_are_given_back_whole(
     pages = Residence(4096)
     pages.touch(4095, 2)
     assert pages.bytes == 8192
-    pages.discard(0, 8191)  # all of the first page, and not all of the second
+    pages.discard(0, 8191)  # the whole first page, but not the whole second
     assert (pages.bytes, pages.runs) == (4096, [1, 2])
     pages.touch(0, 0)
     assert pages.runs == [1, 2]
@@ -34,13 +34,13 @@ def test_a_huge_page_is_resident_as_a_whole_until_a_part_is_given_back():
     pages.use_huge_pages(whole, 2 * whole + 4096)
     pages.touch(2 * whole - 1, 2)
     assert pages.runs == [HUGE, 3 * HUGE]
-    pages.touch(3 * whole, 1)  # of this one only a page may be huge
+    pages.touch(3 * whole, 1)  # only a page of this one may be huge
     pages.discard(whole, whole)
     pages.discard(2 * whole, whole - 4096)
     assert pages.runs == [3 * HUGE - 1, 3 * HUGE + 1]
     pages.touch(whole, 1)
     pages.discard(2 * whole, whole - 1)
-    pages.touch(2 * whole, 1)  # split, though all of it was purged
+    pages.touch(2 * whole, 1)  # split, although it was wholly purged
     assert pages.bytes == whole + 3 * 4096
     pages.discard(2 * whole, whole)
     pages.touch(2 * whole, 1)
@@ -99,7 +99,8 @@ def test_a_page_is_occupied_as_long_as_one_live_byte_is_in_it(engine):
     sizes = (4096, 1 << 21)
     run = simulate(trace, "first-fit-ao", scale=1, engine=engine, occupied=sizes)
     small, large = (run.occupied[size] for size in sizes)
-    # Bytes 0 to 4000, 4000 to 12000 and 12000 to 10012000; at last the second object remains.
+    # Objects occupy bytes 0 to 4000, 4000 to 12000 and 12000 to 10012000. The second object
+    # remains.
     assert small.peak_bytes == 4096 * 2445
     assert small.final_bytes == 4096 * 3
     assert (large.peak_bytes, large.final_bytes) == (5 << 21, 1 << 21)

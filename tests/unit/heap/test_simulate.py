@@ -1,4 +1,4 @@
-"""simulate(): its arguments, its results, its errors."""
+"""simulate(): its arguments, results and errors."""
 
 from contextlib import suppress
 
@@ -19,13 +19,14 @@ from simalloc.trace.shapes import empty_spans
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
-# Three blocks of 100 bytes, the middle one freed, then one of 150 that does not fit the hole.
+# Three blocks of 100 bytes are allocated and the middle one is freed. The next block of 150 bytes
+# does not fit the hole.
 HOLE = Trace.from_events(
     [M, M, M, F, M], [0, 1, 2, 1, 3], [100, 100, 100, 0, 150], name="hole"
 )  # fmt: skip
 
 CODES = {False: "core", True: "core-portable"}
-"""The engines in C, by whether they do without vector code."""
+"""Engines in C; the key is true for the engine without vector code."""
 
 
 def test_measures_by_hand():
@@ -92,7 +93,7 @@ def test_unknown_policies_and_engines_are_refused():
 
 @pytest.mark.parametrize("name", [name for name in HEAP_POLICIES if name != "best-possible"])
 def test_the_core_takes_whatever_a_description_takes(name):
-    """At both ends of each parameter's range, unless the description has more to say on it."""
+    """Tests both ends of each parameter's range, unless the description restricts them further."""
     described = find_policy(name)
     for parameter, allowed in parameter_ranges(type(described.description)).items():
         for value in (allowed.low, allowed.high):
@@ -103,7 +104,7 @@ def test_the_core_takes_whatever_a_description_takes(name):
 
 def test_the_core_takes_the_alignment_that_leas_classes_make_of_an_odd_one():
     run = simulate(HOLE, "binned-fit:alignment=1048575")
-    assert run.peak_heap_bytes * 16 == 3 * 8 * (1 << 20)  # three such blocks, in whole growths
+    assert run.peak_heap_bytes * 16 == 3 * 8 * (1 << 20)  # three blocks of 8 MiB, in whole growths
 
 
 @pytest.mark.parametrize("engine", ["core", "reference"])
@@ -149,7 +150,7 @@ def test_any_number_of_events_may_be_replayed_at_a_time(length, portable):
 
 
 def assert_nearly_same(some, others):
-    """Compare figures of two simulations, whose sums of floats may differ in the last digits."""
+    """Compare figures of two simulations; sums of floats may differ in the last digits."""
     for figures, expected in ((some, others), (some["mapped"], others["mapped"])):
         numbers = {
             name: value for name, value in expected.items() if isinstance(value, (int, float))
@@ -223,7 +224,7 @@ def _blocks_after(trace, name):
 
 
 def test_a_list_of_100_000_free_blocks_hides_none():
-    """The list's tree once forgot blocks: a new node took over what its place held before."""
+    """The list's tree once lost blocks: a new node reused the stale data of its slot."""
     run = simulate(load("varnish"), "first-fit-fifo")
     assert run.peak_heap_bytes == 180_498_944
 

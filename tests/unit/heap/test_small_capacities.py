@@ -1,4 +1,4 @@
-"""Every policy with too little memory, from 1 byte to more than its own tables need."""
+"""Every policy with too little memory, from 1 byte to more than its own tables require."""
 
 import re
 
@@ -27,7 +27,7 @@ ROWS = [
 
 
 def outcomes(policy):
-    """Yield the results of each engine, whose heap is checked after each event."""
+    """Yield the results of each engine, with the heap checked after each event."""
     recorded = getattr(policy.description, "recordings", False)
     for engine in ("core",) if recorded else ("core", "reference"):
         run = simulate(TRACE, policy, engine=engine, checked=True, addresses=True)
@@ -37,7 +37,7 @@ def outcomes(policy):
 
 @pytest.mark.parametrize("row", ROWS)
 def test_it_refuses_or_says_what_it_needs(row):
-    """Up to the first capacity that serves every request."""
+    """The test stops at the first capacity that serves every request."""
     for capacity in CAPACITIES:
         try:
             policy = find_policy(f"{row}capacity={capacity}")
@@ -63,7 +63,7 @@ def test_a_pool_of_tlsf_smaller_than_its_tables_refuses_everything():
 
 
 def test_the_engines_agree_on_a_heap_whose_malloc_ends():
-    """The largest free block and the counters are those before the event."""
+    """The largest free block and the counters remain as before the event."""
     for policy in ("tcmalloc:capacity=1M", "jemalloc:capacity=4M", "musl:capacity=6000"):
         core, reference = (
             simulate(TRACE, policy, engine=engine) for engine in ("core", "reference")
@@ -74,7 +74,7 @@ def test_the_engines_agree_on_a_heap_whose_malloc_ends():
 
 
 def test_a_free_that_needs_a_table_ends_the_run():
-    """The 513th free block of SunOS' malloc needs another array of 512 nodes."""
+    """The 513th free block of SunOS' malloc requires another array of 512 nodes."""
     count = 1100
     op = [M] * count + [F] * (count // 2)
     trace = Trace.from_events(op, [*range(count), *range(0, count, 2)], [24] * count + [0] * 550)

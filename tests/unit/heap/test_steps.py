@@ -1,4 +1,4 @@
-"""A heap step by step: what each event does, worked by hand, and the files it is written to."""
+"""A heap step by step: the effects of each event, computed by hand, and the output files."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A thread's number, such as the system's thread id, decides neither a result nor the memory."""
+"""A thread's number, such as the system's thread id, affects neither results nor memory."""
 
 import numpy as np
 import pytest
