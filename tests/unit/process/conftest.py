@@ -1,4 +1,4 @@
-"""Fixtures of the tests of snapshots."""
+"""Fixtures of the snapshot tests."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
 
     def compile_program(name, how=""):
-        """`how` is empty, `-static`, or a folder into which another libc was unpacked."""
+        """Compile a program; `how` is empty, `-static`, or a folder with another unpacked libc."""
         target = folder / f"{name}-{Path(how).name}"
         if not target.exists():
             source = PROGRAMS / f"{name}.c"

@@ -1,4 +1,4 @@
-"""Statistics of allocators in files; those in `data/` are of one small program (see its README)."""
+"""Allocators' statistics in files. Those in `data/` describe one small program (see its README)."""
 
 import io
 import json
@@ -100,7 +100,7 @@ def test_what_is_no_statistics_is_refused(tmp_path, content, message):
 
 
 def places_of(value, path=()):
-    """Yield a path to each number in a JSON value, one for all items of a list."""
+    """Yield a path to each number in a JSON value, with one path for all items of a list."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from places_of(each, (*path, key))
@@ -131,7 +131,7 @@ def test_odd_figures_of_jemalloc_are_shown_or_refused(tmp_path, odd):
 
 
 def table_of_text(statistics):
-    """Print the statistics as `simalloc snapshot` does."""
+    """Print the statistics in the format of `simalloc snapshot`."""
     for table in statistics_tables(statistics):
         write_table(table, "table", io.StringIO())
 

@@ -1,4 +1,4 @@
-"""Recording a process that already runs."""
+"""Recording a running process."""
 
 import os
 import platform
@@ -26,10 +26,10 @@ from simalloc.trace.recorder import ProgramError, RawRecording, Wanted, check_pr
 from simalloc.trace.recorder.wanted import EVENTS
 
 OWN = 64
-"""More blocks than the C library has for threads, streams and loaded libraries."""
+"""Upper bound on the C library's own blocks for threads, streams and loaded libraries."""
 
 DELETED_KEY = 1
-"""The C library keeps the address of the destructor of a deleted key, and does not call it."""
+"""Number of addresses of a deleted key's destructor, which the C library keeps but never calls."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,7 +40,7 @@ def _may_trace():
 
 
 def asked(target):
-    """Stop the program's threads and return the blocks that it has: usable bytes by address."""
+    """Stop the program's threads and return its blocks: usable bytes by address."""
     target.child.stdin.write("stop\n")
     target.child.stdin.flush()
     blocks = {}
@@ -53,7 +53,7 @@ def asked(target):
 
 
 def live_in(raw):
-    """Return the blocks that are live at the end of a recording: requested bytes by address."""
+    """Return the blocks that are live at a recording's end: requested bytes by address."""
     live = {}
     for chunk in raw.chunks():
         columns = (chunk.op, chunk.key, chunk.columns["address"], chunk.size)
@@ -78,7 +78,7 @@ def attached(target, folder, wanted=EVENTS):
 
 
 def recorders(process):
-    """Return the mapping of the recorder's library, a range for each copy of it."""
+    """Return the mapping of the recorder's library, one range for each copy."""
     mappings = [one for one in LiveProcess(process).mappings() if LIBRARY in one.path]
     return {
         path: (
@@ -95,7 +95,7 @@ def open_files(process):
 
 
 def entries_into(process, start, end):
-    """Count words in the data of the program and its C library that lead into a range."""
+    """Count words in the data of the program and its C library that point into a range."""
     target = LiveProcess(process)
     mappings = target.mappings()
     protected = [one for one in mappings if one.inode and one.permissions == "r--p" and one.offset]

@@ -12,7 +12,7 @@ from simalloc.process.mappings import PAGE
 from simalloc.process.region import ABSENT, PRESENT
 
 PAGES = 700
-"""Pages that several threads copy; the last turn of a thread is not full."""
+"""Number of pages that several threads copy; a thread's last group of pages is not full."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_copy_that_is_used_again_follows_every_change(memory):
     made.madvise(mmap.MADV_DONTNEED, 100 * PAGE, 300 * PAGE)
     region = process.region(start, start + (PAGES - 300) * PAGE, region)
     made.madvise(mmap.MADV_DONTNEED, 500 * PAGE, 100 * PAGE)
-    region = process.region(start, start + PAGES * PAGE, region)  # trimmed, and grown again
+    region = process.region(start, start + PAGES * PAGE, region)  # trimmed, then grown again
     assert np.shares_memory(region.data, first)
     assert (region.pages[100:400] == ABSENT).all()
     assert (region.pages[:100:6] == PRESENT).all()

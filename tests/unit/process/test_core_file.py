@@ -1,4 +1,4 @@
-"""Core files, whole and damaged."""
+"""Core files, complete and damaged."""
 
 import os
 import struct
@@ -16,7 +16,7 @@ from simalloc.process.region import ABSENT
 
 CORES = 60
 FS_BASE = 112 + 21 * 8
-"""Offset in NT_PRSTATUS."""
+"""Offset of the register fs_base in NT_PRSTATUS."""
 
 
 @pytest.fixture(scope="module", params=["few", "threads", "pieces", "mappings"])
@@ -55,7 +55,7 @@ def whole(compiled, tmp_path_factory):
 
 
 def interesting(path):
-    """Return the offsets of words in a core file that malloc wrote: arenas, chunks and tables."""
+    """Return the offsets of words that malloc wrote into a core file: arenas, chunks and tables."""
     core = CoreFile(path)
     (heap,) = capture(core).heaps
     (arena,) = heap.arenas

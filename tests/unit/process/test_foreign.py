@@ -35,12 +35,12 @@ def test_jemalloc_has_allocated_what_it_reports(compiled):
 
 def test_mimalloc_has_the_blocks_of_the_program(compiled):
     said, heap = preloaded(compiled, "mimalloc")
-    assert said["blocks"] <= heap.blocks <= said["blocks"] + 3  # stdio's and dlsym's
+    assert said["blocks"] <= heap.blocks <= said["blocks"] + 3  # includes blocks of stdio and dlsym
 
 
 def test_tcmalloc_has_at_least_the_blocks_of_the_program(compiled):
     said, heap = preloaded(compiled, "tcmalloc")
-    assert said["blocks"] <= heap.blocks <= 20_000  # freed ones are in caches
+    assert said["blocks"] <= heap.blocks <= 20_000  # freed blocks are in caches
 
 
 @pytest.mark.skipif(not (3, 7) <= sys.version_info[:2] <= (3, 13), reason="another layout of pools")

@@ -1,4 +1,4 @@
-"""Lists without an end, threads that come and go, and a process whose libc is gone."""
+"""Endless lists, starting and ending threads, and a process without its libc file."""
 
 import io
 import os
@@ -24,7 +24,7 @@ from simalloc.process.glibc.chunks import BINNED, LIVE
 from simalloc.process.glibc.layouts import BINS, HEAP_HEADERS
 
 WORD_LIMIT = 1 << 64
-"""One more than the largest word."""
+"""One more than the maximum of a word."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def word_of(core, address):
 
 
 def cyclic(core, kind):
-    """Return a word of a list, and the value that leads back to its own chunk."""
+    """Return a word of a list, and the value that makes it point to its own chunk."""
     found = CoreFile(core)
     ((arena,),) = (heap.arenas for heap in capture(found).heaps)
     masked = capture(found).heaps[0].masked
@@ -83,7 +83,7 @@ def core_of_threads(compiled, tmp_path_factory):
 
 
 def snapshot_of_damaged(core, words, path):
-    """Return the snapshot of a core file some of whose words are others, or None for an error."""
+    """Return the snapshot of a core file with some changed words, or None for an error."""
     places = np.array([word_of(CoreFile(core), address) for address in words])
     values = np.array(list(words.values()), np.uint64)
     path.write_bytes(damaged(core.read_bytes(), places, values))

@@ -1,4 +1,4 @@
-"""The picture of a real heap has the bytes of the table."""
+"""The picture of a real heap shows the bytes of the table."""
 
 import pytest
 from process_programs import running

@@ -1,4 +1,4 @@
-"""A model that begins with the heap of a process goes on as the process does."""
+"""A model that starts from a process's heap continues like the process."""
 
 import platform
 from collections import defaultdict
@@ -38,7 +38,7 @@ from simalloc.trace.events import Op
 OPS = {"m": Op.MALLOC, "c": Op.CALLOC, "r": Op.REALLOC, "l": Op.MALLOC, "f": Op.FREE}
 HEAP = 64 << 20
 FIRST = 9000
-"""Calls before the snapshot."""
+"""Number of calls before the snapshot."""
 KINDS = {
     State.ALLOCATED: LIVE,
     State.TABLE: LIVE,
@@ -49,7 +49,7 @@ KINDS = {
 
 
 def version():
-    """Return the version of glibc that this process has, if a model has it too."""
+    """Return the version of this process's glibc, or skip the test if no model has this version."""
     found = platform.libc_ver()[1]
     if found not in {"2.36", "2.41", "2.43", "2.44"}:
         pytest.skip(f"no model of glibc {found}")
@@ -94,7 +94,7 @@ class Continued:
         self.new = addresses + [int(call[5], 16) for call in calls[FIRST:]]
 
     def segment(self, real):
-        """Return the heap of an address: 0 for the break, and None if it was mapped alone."""
+        """Return the heap number of an address: 0 for the break, None for a mapped block."""
         segments = self.snapshot.state.segments
         if segments[0, 1] <= real < segments[0, 1] + (1 << 32):
             return 0
@@ -140,7 +140,7 @@ def test_the_heap_ends_as_that_of_the_process(continued):
 
 
 def lists_of(start):
-    """Return the places of the blocks of each list, in the order of entering."""
+    """Return the locations of each list's blocks, in the order in which they entered."""
     found = defaultdict(list)
     for kind, owner, block in start.entry.tolist():
         segment, offset, size, _ = start.block[block].tolist()
@@ -149,14 +149,14 @@ def lists_of(start):
 
 
 def blocks_of(start):
-    """Return the blocks of segments by place; the program's and malloc's own are one kind."""
+    """Return the segments' blocks by location; the program's and malloc's own are one kind."""
     inside = start.block[start.block[:, 0] != MAPPED].copy()
     inside[inside[:, 3] == TABLE, 3] = LIVE
     return sorted(inside[inside[:, 3] != TOP].tolist())
 
 
 def model_lists(heap, bases):
-    """Return the same of the reference's heap."""
+    """Return the lists of the reference's heap, in the format of `lists_of`."""
     found = {}
 
     def note(key, addresses):
@@ -179,14 +179,14 @@ def model_lists(heap, bases):
 
 
 def place_of(address, bases):
-    """Return the number of the segment of an address, and the offset in it."""
+    """Return the segment number of an address, and the offset in the segment."""
     number = max((n for n, base in enumerate(bases) if base <= address), key=lambda n: bases[n])
     return number, address - bases[number]
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_lists_and_blocks_of_the_model_are_those_of_the_process(continued, again):
-    """At the snapshot the model began with an empty heap; at the end with the snapshot."""
+    """The model starts empty and is compared at the snapshot, or starts there and ends later."""
     if again:
         setting = Setting.of(continued.trace, policy(), start=continued.start)
         last, start = len(continued.trace) - 1, Start.of(continued.after)

@@ -1,4 +1,4 @@
-"""Snapshots that a stranger has changed: refused with a sentence, before memory is taken."""
+"""Untrusted snapshots are refused with a message before memory is allocated."""
 
 import io
 import json
@@ -19,7 +19,7 @@ from simalloc.trace import Trace
 
 @pytest.fixture(scope="module")
 def members(compiled):
-    """The members of a saved snapshot, by name."""
+    """Members of a saved snapshot, by name."""
     stream = io.BytesIO()
     with running(compiled("continued"), "1") as target:
         save_snapshot(take_snapshot(LiveProcess(target.process)), stream)
@@ -34,7 +34,7 @@ def saved(array):
 
 
 def refusal(members, path, **changed):
-    """Write a snapshot with some members changed; return why each command refuses it."""
+    """Write a snapshot with some changed members; return each command's message of refusal."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {**members, **changed}.items():
             archive.writestr(name, content)

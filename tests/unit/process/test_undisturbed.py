@@ -1,4 +1,4 @@
-"""Snapshots go unnoticed by a server (the long run: `python -m benchmarks.undisturbed`)."""
+"""Snapshots do not disturb a server (the long run: `python -m benchmarks.undisturbed`)."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from process_programs import running
 from benchmarks.undisturbed import disturbances, server
 from simalloc.process import LiveProcess, take_snapshot
 
-pytestmark = pytest.mark.usefixtures("compiled")  # skips where no process may be read
+pytestmark = pytest.mark.usefixtures("compiled")  # skips the test if processes may not be read
 
 SNAPSHOTS = 6
 
 
 def examined(disturb):
-    """Run the server while it is disturbed; return the number of disturbances and its counts."""
+    """Run the server under disturbance; return the number of disturbances and its counts."""
     with server() as served:
         times = disturb(LiveProcess(served.child.pid))
         counts = served.finish()
@@ -37,7 +37,7 @@ def test_snapshots_and_stops_end_no_wait_and_lose_no_signal():
 
 def test_threads_that_are_let_go_and_stopped_again_lose_no_signal():
     def disturb(process):
-        program = process.mappings()[0].start  # the word there is not zero: a lock held for ever
+        program = process.mappings()[0].start  # never zero, like a lock held forever
         code = [one for one in process.mappings() if "x" in one.permissions]
         with process.stopped([program], code):
             return process.process

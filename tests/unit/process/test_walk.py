@@ -1,4 +1,4 @@
-"""Snapshots of programs that know every one of their blocks."""
+"""Snapshots of programs that record each of their blocks."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from simalloc.process.glibc.trim import predict_trim
 WAYS = ("threads", "mappings", "pieces", "foreign", "fork")
 THREADS = 3
 OF_THREADS = range(264, 313)
-"""Usable sizes of what `pthread_create` allocates for a thread."""
+"""Usable sizes of the blocks that `pthread_create` allocates for a thread."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Examined:
 
 
 def anonymous(process):
-    """Return the resident bytes of memory that belongs to no file: to read it must add none."""
+    """Return the resident bytes of memory without a file; reading a process must add none."""
     return [pair for pair in process.residents([]) if pair[0].anonymous]
 
 
@@ -64,7 +64,7 @@ def test_every_block_is_found_and_none_more(examined):
     first = min(blocks)
     more = [size for at, size in found.items() if at not in blocks and at > first]
     assert {address: found.get(address) for address in blocks} == blocks
-    assert len(more) <= THREADS  # a static program's start has blocks below the first one
+    assert len(more) <= THREADS  # a static program allocates blocks below its first block
     assert all(size in OF_THREADS for size in more)
     assert not examined.snapshot.problems, examined.snapshot.problems
 
@@ -75,7 +75,7 @@ def test_it_is_neither_stopped_nor_touched(examined):
 
 
 def test_mallinfo_is_what_the_process_reports(examined):
-    if examined.target.mallinfo:  # from 2.33 on
+    if examined.target.mallinfo:  # version 2.33 or newer
         assert list(examined.snapshot.mallinfo.values()) == examined.target.mallinfo
 
 
@@ -103,7 +103,7 @@ def test_parts_add_up_to_what_malloc_has_from_the_system(examined):
         named = ("live", "headers", "tables", "tcache", "fastbin", "bins", "top", "holes")
         assert sum(getattr(part, name) for name in named) == part.bytes
         assert part.trimmable + part.kept <= part.free_resident
-    # Free bytes in a page without a live block are kept by the free chunk's own header.
+    # A free chunk's own header keeps the free bytes in a page without a live block.
     kept = sum(keeper.kept for keeper in snapshot.keepers)
     assert 0 < kept <= snapshot.total("kept") + len(snapshot.keepers)
 
@@ -135,7 +135,7 @@ def test_a_second_libc_has_a_heap_of_its_own(compiled, words):
     crossed = {int(address, 16) for address in re.findall(r"crossed (\S+)", target.xml)}
     assert len(crossed) == 6
     assert not crossed & set(found), "a block in the cache of the other malloc is free"
-    assert len(found) < len(target.blocks) + 40  # what dlmopen and pthread_create allocate
+    assert len(found) < len(target.blocks) + 40  # of dlmopen and pthread_create, too
     assert not snapshot.problems
     assert snapshot.parts[0].live < snapshot.total("live")
 

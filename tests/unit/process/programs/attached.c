@@ -1,5 +1,5 @@
-/* A program of four threads that allocate and free without a pause, and know their blocks. A line on
- * stdin asks for something: `stop` stops the threads and prints every block, `go` lets them go on,
+/* A program of four threads that allocate and free without pause, and record their blocks. A line
+ * on stdin is a command: `stop` stops the threads and prints every block, `go` continues them,
  * `load LIBRARY` calls plugin_allocate of a library. The first thread blocks all signals. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static void *fresh(unsigned dice, size_t size)
 {
     void *block;
     if (dice % 200 == 0)
-        return malloc(LARGE + size); /* mapped on its own */
+        return malloc(LARGE + size); /* mapped separately */
     if (dice % 11 == 0)
         return calloc(3, size);
     if (dice % 7 == 0)

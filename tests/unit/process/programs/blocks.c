@@ -1,7 +1,7 @@
-/* Allocates in one of several ways, prints every live block and what malloc reports, and waits.
+/* Allocates in one of several ways, prints every live block and malloc's own report, and waits.
  *
  * Lines: "block ADDRESS USABLE", malloc_info's XML, "mallinfo" and its fields, "ready PID". Then it
- * reads commands: "trim" calls malloc_trim(0) and prints the break, "quit" ends it. */
+ * reads commands: "trim" calls malloc_trim(0) and prints the break, "quit" ends the program. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ static void *run(void *owner)
 {
     churn(owner, 20000, 60000);
     pthread_barrier_wait(&barrier);
-    pthread_barrier_wait(&barrier); /* never completed: the thread stays */
+    pthread_barrier_wait(&barrier); /* never completed, so that the thread stays */
     return NULL;
 }
 
@@ -73,7 +73,7 @@ static void with_mappings(void)
     owner->block[5] = realloc(owner->block[5], 2000000);
 }
 
-/* The break is moved by another, and later cannot move at all. */
+/* The program itself moves the break, and later the break cannot move at all. */
 static void with_pieces(void)
 {
     churn(&owners[0], 5000, 20000);
@@ -85,7 +85,7 @@ static void with_pieces(void)
     churn(&owners[3], 10000, 60000);
 }
 
-/* Another moves the break, and only that. */
+/* The program itself moves the break once. */
 static void with_foreign(void)
 {
     churn(&owners[0], 2000, 20000);

@@ -1,5 +1,5 @@
-/* Starts and ends threads that allocate and free, without a pause, until its input ends. With an
- * argument, two threads that stay use the malloc of a second libc, which dlmopen loads. */
+/* Starts and ends threads that allocate and free, without pause, until its input ends. With an
+ * argument, two permanent threads use the malloc of a second libc, which dlmopen loads. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

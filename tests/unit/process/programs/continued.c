@@ -1,9 +1,9 @@
-/* Allocates with threads that take turns, waits, and goes on.
+/* Allocates with threads that take turns, waits, and continues.
  *
- * Its arguments are the number of threads and the number of places for blocks, BLOCKS at most.
- * It makes `FIRST` calls and prints "ready PID". After a line of input it makes the others, prints
- * all as "CALL THREAD OLD SIZE ALIGNMENT NEW", with addresses of the program, then "done". Threads
- * are numbered from 0, the first one, in the order of their creation. */
+ * Its arguments are the number of threads and the number of blocks, at most BLOCKS. It makes
+ * `FIRST` calls and prints "ready PID". After a line of input it makes the remaining calls, prints
+ * all calls as "CALL THREAD OLD SIZE ALIGNMENT NEW", with the program's addresses, then "done".
+ * Threads are numbered in the order of their creation; the first thread is 0. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
@@ -81,7 +81,7 @@ static void let(struct call *call)
     sem_wait(&obeyed);
 }
 
-/* Small blocks fill the fast lists, which a large request would empty. */
+/* small blocks only, which fill the fast bins; a large request would empty the bins */
 static int only_small;
 
 static size_t draw_size(void)
@@ -92,7 +92,7 @@ static size_t draw_size(void)
     return 1 + (kind == 0 ? draw(300000) : kind < 4 ? draw(5000) : draw(300));
 }
 
-/* Draws a call on one of the places for blocks, and lets a thread carry it out. */
+/* Draws a call on one of the blocks, and lets a thread execute it. */
 static void step(struct call *call, int threads)
 {
     void **place = &block[draw(places)];

@@ -1,5 +1,5 @@
-/* Allocates, frees a third, and prints what the preloaded allocator reports of itself:
- * "allocated BYTES" by jemalloc, "blocks NUMBER" that are live, "ready PID". */
+/* Allocates, frees a third, and prints the preloaded allocator's report on itself: "allocated
+ * BYTES" for jemalloc, "blocks NUMBER" for the live blocks, "ready PID". */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

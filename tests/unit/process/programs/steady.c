@@ -1,5 +1,5 @@
-/* A program that computes in one thread. It ends with an error if anything that it has in registers, or
- * errno, changes. */
+/* A program that computes in one thread. It exits with an error if any of its registers or errno
+ * changes. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

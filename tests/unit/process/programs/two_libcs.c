@@ -1,6 +1,6 @@
-/* Allocates from two mallocs, the second in a libc of its own that dlmopen loads; with an argument,
- * the break of the first cannot move. Threads come and go. Some blocks of the first are freed by the
- * second, as the loader does with its own. For the output see blocks.c. */
+/* Allocates from two mallocs, the second in a separate libc that dlmopen loads. With an argument,
+ * the break of the first cannot move. Threads start and end. The second malloc frees some blocks of
+ * the first, as the loader does with its own. The output is described in blocks.c. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* Threads that do nothing but give up their processor, until the input ends. */
+/* Threads that only yield the processor until the input ends. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
