@@ -11,7 +11,7 @@ TRIED = [user_candidate(name) for name in ("glibc", "glibc:arena_max=1", "mimall
 
 
 def two_threads(apart, size=5000):
-    """Two threads that take turns; consecutive events are `apart` nanoseconds apart."""
+    """A trace of two threads in turn, whose consecutive events are `apart` nanoseconds apart."""
     events = 2000
     return Trace.from_events(
         [Op.MALLOC] * events,

@@ -24,7 +24,7 @@ THRESHOLD = "export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=65536"
 
 
 def turns():
-    """Threads that each allocate and free a large block again and again."""
+    """Return a trace of threads that repeatedly allocate and free a large block."""
     count = THREADS * TURNS
     op = np.tile(np.array([Op.MALLOC, Op.FREE], np.uint8), count)
     number = np.repeat(np.arange(count), 2)
@@ -75,7 +75,7 @@ def test_requests_without_a_thread_cache_cost_and_are_named():
 
 
 def cpu_seconds(program, variables):
-    """Return the least CPU time of three runs."""
+    """Return the minimum CPU time of three runs."""
     taken = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

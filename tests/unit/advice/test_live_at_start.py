@@ -18,7 +18,7 @@ LIVE, LATER, SIZE = 3000, 400, 1000
 
 @pytest.fixture(scope="module")
 def trace():
-    """3,000 blocks of 1,000 bytes that were live, then 200 more, each freed at once."""
+    """A trace of 3,000 initially live blocks of 1,000 bytes, then 200 more, each freed at once."""
     op = [Op.MALLOC] * LIVE + [Op.MALLOC, Op.FREE] * (LATER // 2)
     later = np.repeat(np.arange(LIVE, LIVE + LATER // 2), 2)
     size = [SIZE] * LIVE + [SIZE, 0] * (LATER // 2)

@@ -1,4 +1,4 @@
-"""The prices kept in the user's cache are measured anew unless they are of this machine."""
+"""Prices in the user's cache are measured again if they belong to another machine."""
 
 import json
 from dataclasses import asdict
@@ -14,7 +14,7 @@ KEPT = Prices(page=3e-7, mapping=4e-7, request=2e-8)
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """The file of prices, in a cache of its own, on a machine named `here`."""
+    """The file of prices, in a separate cache, on a machine named `here`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(module, "measure", lambda: MEASURED)
     monkeypatch.setattr(module, "_machine", lambda: "here")

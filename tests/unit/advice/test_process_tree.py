@@ -8,11 +8,11 @@ from simalloc.advice.process_tree import process_tree
 from simalloc.trace import Op, Trace, write_trace
 
 HEADING = "<h3>Memory over time</h3>"
-"""The page of each process has this section once; the list of sections names it too."""
+"""Heading that occurs once in each process's page, although the list of sections also names it."""
 
 
 def process(number, begins, size):
-    """A process of ten objects, one a second, that frees them all after ten more."""
+    """Return a process that allocates ten objects, one per second, and frees all after 20 s."""
     return Trace.from_events(
         [Op.MALLOC] * 10 + [Op.FREE] * 10,
         [*range(10), *range(10)],

@@ -1,4 +1,4 @@
-"""The malloc that a Python program should run, and the code that holds Python's own arenas."""
+"""The malloc recommended for a Python program, and the code that holds Python's own arenas."""
 
 import platform
 import subprocess
@@ -33,7 +33,7 @@ POLICY = "pymalloc:zero_as_one=on"
 
 
 def python_program(executable="/usr/bin/python3.11", *, sizes=100):
-    """A program that frees most of its objects, and keeps some of them all over the heap."""
+    """Return a program that frees most of its objects and keeps some throughout the heap."""
     objects = 40_000
     gone = [each for each in range(objects) if each % 700]
     return Trace.from_events(
@@ -128,6 +128,6 @@ def test_arenas_are_those_of_the_program_when_it_is_not_recorded(tmp_path):
     for arenas, event in ((peak, int(trace.replayed.live.argmax())), (kept, len(trace) - 1)):
         models = [
             len(held_arenas(trace, f"{POLICY},arena_skew={skew}", event).arenas)
-            for skew in (0, 4096)  # since 3.10 arenas begin at any page
+            for skew in (0, 4096)  # since 3.10, arenas begin at any page
         ]
         assert min(models) - 1 <= arenas <= max(models) + 1

@@ -1,4 +1,4 @@
-"""Verdicts on programs of bug reports: tests/data/reports, and others that are made here."""
+"""Verdicts on programs from bug reports, in tests/data/reports or made here."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ def verdict(trace, tried=None):
 
 @pytest.mark.parametrize("size", [400_000, 4_000_000, 16_000_000])
 def test_what_holds_nearly_nothing_is_recommended(size):
-    """Chance moves 4 KiB by many times itself: it is compared in bytes."""
+    """Run-to-run variation of 4 KiB is many times the smallest value, so bytes are compared."""
     trace = read_trace(REPORTS / "two_large_blocks.txt")
     assert set(trace.size.tolist()) == {0, 4_000_000}
     scaled = Trace.from_events(trace.op, trace.object, trace.size // 4_000_000 * size)
@@ -43,7 +43,7 @@ def test_what_holds_nearly_nothing_is_recommended(size):
 
 
 def test_a_block_between_large_ones_is_no_reason_to_keep_them():
-    """posix_memalign(64, 4 MiB) and free, and 25 bytes kept, 50 times."""
+    """The trace repeats 50 times: posix_memalign(64, 4 MiB), free, and malloc(25) that is kept."""
     op = [Op.MALLOC, Op.FREE, Op.MALLOC] * 50
     number = [each for turn in range(50) for each in (2 * turn, 2 * turn, 2 * turn + 1)]
     size = [4 << 20, 0, 25] * 50
@@ -65,7 +65,7 @@ def test_what_is_held_while_idle_counts_although_the_end_is_clean():
 
 
 def forty_threads():
-    """Threads that each take 4 MB in small blocks, give all but one back, and stay."""
+    """Return 40 threads that each allocate 4 MB in small blocks, free all but one, and stay."""
     threads, each = 40, 4000
     own = np.arange(threads * (each + 1)).reshape(threads, each + 1)
     op = ([Op.MALLOC] * (each + 1) + [Op.FREE] * each) * threads
@@ -80,13 +80,13 @@ def forty_threads():
 
 
 def test_the_recorded_cores_decide_how_many_arenas_there_are():
-    """The real program: 64,876 kB in 16 arenas under glibc, 37,224 kB under jemalloc."""
+    """The real program holds 64,876 kB in 16 arenas under glibc and 37,224 kB under jemalloc."""
     trace = forty_threads()
     tried = [user_candidate(name) for name in ("glibc", "glibc:arena_max=16", "jemalloc")]
     default, limited, jemalloc = settings_of(trace, tried)
     assert default.moments == limited.moments
     assert default.final_bytes == pytest.approx(64_876 << 10, rel=0.04)
-    assert jemalloc.final_bytes == pytest.approx(37_224 << 10, rel=0.06)  # stacks not counted
+    assert jemalloc.final_bytes == pytest.approx(37_224 << 10, rel=0.06)  # stacks excluded
     other = machine_of(trace.provenance, cores=64)
     assert (other.source, other.cores) == ("given", 64)
     on_64, *_ = settings_of(trace, tried[:1], machine=other)
@@ -102,7 +102,7 @@ def test_a_recording_of_next_to_nothing_gets_no_verdict():
 
 
 def sampled(trace, *resident):
-    """Give a trace samples of its process, evenly over its events."""
+    """Give a trace samples of its process, evenly distributed over its events."""
     at = np.linspace(0, len(trace) - 1, len(resident)).astype(int).tolist()
     samples = [[event, event, size, size] for event, size in zip(at, resident, strict=True)]
     return replace(trace, provenance={"malloc": "glibc 2.36", "resident": samples})
@@ -120,7 +120,7 @@ def test_where_malloc_is_a_small_part_of_the_process_no_setting_can_help():
 
 
 def test_what_else_the_process_has_is_named():
-    """The sample of the process with the most resident bytes counts."""
+    """The verdict uses the process's sample with the most resident bytes."""
     trace = sampled(read_trace(REPORTS / "two_large_blocks.txt"), 200 << 20, 201 << 20)
     looks = [
         [0, {"files": 50 << 20, "anonymous": 150 << 20}],
@@ -153,14 +153,14 @@ def test_another_release_than_that_of_the_program_is_named():
 
 
 def costly(trace, seconds):
-    """Return the verdict of a program that takes so much CPU time."""
+    """Return the verdict on a program that uses the given CPU seconds."""
     timed = replace(trace, provenance={"malloc": "glibc 2.36", "cpu_seconds": seconds})
     tried = [user_candidate(name) for name in ("glibc", "glibc:mmap_threshold=64K")]
     return verdict(timed, tried)
 
 
 def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
-    """A block of 200 KB that comes and goes is mapped anew each time, and its pages with it."""
+    """A block of 200 KB is repeatedly allocated and freed, and its pages are mapped each time."""
     turns = 4000
     op = [Op.MALLOC] * 61 + [Op.FREE] * 60 + [Op.MALLOC, Op.FREE] * turns
     number = [*range(61), *range(60), *np.repeat(np.arange(61, 61 + turns), 2).tolist()]
@@ -211,7 +211,7 @@ def test_two_mallocs_in_one_process_get_no_verdict():
 
 
 def test_memory_from_brk_that_no_block_explains_gets_no_verdict():
-    """The model's heap has 3.8 MiB at the peak of the process."""
+    """The model's heap holds 3.8 MiB at the process's peak."""
     trace = sampled(read_trace(REPORTS / "two_large_blocks.txt"), 5 << 20, 20 << 20)
 
     def with_brk(size):

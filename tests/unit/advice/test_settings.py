@@ -27,7 +27,7 @@ JEMALLOC = "export LD_PRELOAD=libjemalloc.so.2"
 
 
 def idle_threads(threads=8, objects=400, keep=10):
-    """Threads that work one after the other, and keep a few of their objects."""
+    """Return threads that run one after the other and keep a few of their objects."""
     op, number, size, thread = [], [], [], []
     for worker in range(1, threads + 1):
         own = range(worker * objects, (worker + 1) * objects)
@@ -59,7 +59,7 @@ def test_threads_that_are_idle_hold_arenas(idle):
     default, single = found["glibc"], found["glibc:arena_max=1"]
     assert default.resident.final_bytes > 2 * single.resident.final_bytes
     trimmed = found["glibc:malloc_trim=10000"]
-    assert trimmed.run.events == default.run.events  # it is shorter than that
+    assert trimmed.run.events == default.run.events  # the trace is shorter than the limit
 
 
 def test_the_verdict_names_a_line_that_helps(idle):

@@ -1,4 +1,4 @@
-/* Threads that each allocate, write and free a block again and again: THREADS TURNS BYTES. */
+/* Threads that repeatedly allocate, write and free a block. Arguments: THREADS TURNS BYTES. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
