@@ -1,4 +1,4 @@
-"""Advice taken: programs whose answer is known, run with the line that was advised."""
+"""Programs with a known correct advice, run with the advised settings."""
 
 import shutil
 from statistics import median
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no 
 
 THERE = {allocator.name for allocator in installed()}
 STACKS = 512 << 10
-"""Upper bound in bytes of threads' stacks and a malloc's own start."""
+"""Upper bound, in bytes, of threads' stacks and a malloc's initial memory."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Traces changed in one respect."""
+"""Alterations of traces."""
 
 from experiments.johnstone_wilson.alterations import NewestFirst, Objects, Without
 from simalloc.trace import Op, Trace

@@ -34,7 +34,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "bounds.md").read_text("utf-8")
 
 
 def printed(table, name):
-    """Return the cells of a row of the table whose title begins so."""
+    """Return the cells of a row, in the table whose title begins with `table`."""
     lines = PAGE.partition(f"**{table}")[2].partition("\n\n")[2].partition("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     (row,) = (row for row in rows if row[0] == name)
@@ -65,7 +65,7 @@ def test_a_game_of_the_page():
     assert heaps[0] >= robson_bound(*SMALL) / SMALL[0]
 
 
-# Objects 0 and 2 live on; 1 does not outlive half of the peak of 12 bytes; 3 is the last.
+# Objects 0 and 2 stay live. Object 1 does not outlive half of the peak, 12 bytes. Object 3 is last.
 LIVES = Trace.from_events([0, 0, 1, 0, 0], [0, 1, 1, 2, 3], [4, 2, 0, 4, 4])
 
 
@@ -86,7 +86,8 @@ def test_what_is_learned_is_what_most_like_it_do():
 
 
 def test_in_the_second_half_only_the_first_is_known():
-    # After two events nothing has died, and only object 0 is old enough: 4 is long, 2 unknown.
+    # After two events nothing has died, and only object 0 is old enough. Size 4 is long-lived, size
+    # 2 is unknown.
     assert second_half(LIVES, sizes_of(LIVES)).tolist() == [True, True, False, True, True]
 
 

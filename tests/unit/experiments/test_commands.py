@@ -1,4 +1,4 @@
-"""The commands that the Makefile and the pages name; the tests run few of them."""
+"""The commands that the Makefile and the pages name; most of them are only parsed."""
 
 import importlib
 import re
@@ -21,5 +21,5 @@ def test_there_is_the_command_with_its_options(module, options):
     if hasattr(found, "__path__"):
         found = importlib.import_module(f"{module}.__main__")
     (command,) = (one for one in vars(found).values() if isinstance(one, click.Command))
-    with suppress(click.MissingParameter):  # a page may leave out what to work on
+    with suppress(click.MissingParameter):  # a page may omit the arguments
         command.make_context(module, shlex.split(options.replace("FOLDER", str(ROOT))))

@@ -1,4 +1,4 @@
-"""Published tables beside measured ones."""
+"""Published tables beside measured tables."""
 
 import pytest
 

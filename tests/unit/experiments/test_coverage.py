@@ -1,4 +1,4 @@
-"""The table that ends every paper's page: nothing that the paper prints is passed over."""
+"""The last table of every paper's page covers everything that the paper prints."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Recording a Java program: its objects, and the dead ones when they are collected."""
+"""Recording a Java program: its objects, and the dead objects that a collection finds."""
 
 import shutil
 import subprocess
@@ -38,7 +38,7 @@ def test_nearly_all_allocations_of_a_loop_are_there_and_most_are_freed(tmp_path)
     assert done.returncode == 0, done.stderr
     made = read_trace(trace)
     arrays = (made.op == Op.MALLOC) & (made.size >= MIN) & (made.size <= MIN + 64)
-    # On a busy machine Java has left out 5 of these 20,000 without a word.
+    # On a busy machine, Java silently omitted 5 of these 20,000 objects.
     assert np.count_nonzero(arrays) > 19_950
     assert np.count_nonzero(made.op == Op.FREE) > 15_000
     failed = record("-o", tmp_path / "none.npz", "--", "-cp", tmp_path, "NoSuchClass")

@@ -1,4 +1,4 @@
-"""The page about the mallocs of today is what its run makes: of the smallest trace, row by row."""
+"""The page about today's mallocs equals the output of its run, in rows of the smallest trace."""
 
 import io
 from contextlib import nullcontext

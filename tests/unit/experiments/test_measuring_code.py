@@ -1,4 +1,4 @@
-"""A kept file's digest covers the Python that measured it, and nothing else."""
+"""A stored file's digest covers the Python code that measured it, and no other code."""
 
 import pytest
 
@@ -31,7 +31,7 @@ FILES = {
 
 @pytest.fixture
 def digest_with(tmp_path):
-    """A function that returns the digest after one replacement in one file."""
+    """Return a function that returns the digest after one replacement in one file."""
 
     def digest(name="shared.py", before="", after=""):
         root = tmp_path / f"{name}{before}{after}".replace("/", "-").replace("\n", "-")

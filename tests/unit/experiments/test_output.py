@@ -1,4 +1,4 @@
-"""Files of results are whole or not there."""
+"""Result files are written completely or not at all."""
 
 import csv
 

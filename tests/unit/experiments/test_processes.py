@@ -1,4 +1,4 @@
-"""Memory of a process, read from the kernel's list of its mappings, and its kept measurements."""
+"""Memory of a process, read from the kernel's list of mappings, and its stored measurements."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Kept results are of the code, the traces and the files that kept.toml names."""
+"""Stored results agree with the code, the traces and the files that kept.toml names."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from experiments import made, provenance
 NOTED = provenance.entries()
 MADE = made.pages()
 WITHOUT_ORIGIN = {"synthetic"}
-"""Most of its page describes a command."""
+"""Experiments whose page mostly describes a command."""
 NOT_MEASURED = ("coverage", "published")
-"""Kept by hand: what papers print and which of it is measured."""
+"""Files written by hand, which contain printed figures or the coverage of a paper."""
 
 
 def test_every_kept_file_is_listed():

@@ -1,4 +1,4 @@
-"""The papers' figures as data files, and tables of them beside measured ones."""
+"""The papers' figures as data files, and tables of published beside measured figures."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Many simulations on every core."""
+"""Many simulations on all cores."""
 
 import threading
 
@@ -44,7 +44,7 @@ def test_a_job_can_stop_early():
 
 
 def test_the_first_error_stops_the_rest_and_is_raised(monkeypatch):
-    """The others have no end of their own: each thread is in one of them when it is stopped."""
+    """The other replays do not end by themselves; each thread runs one when it is stopped."""
     threads = set(threading.enumerate())
     started = []
 

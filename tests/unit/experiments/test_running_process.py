@@ -1,4 +1,4 @@
-"""A model that begins with a server's heap, compared with the server after a load."""
+"""A model that starts from a server's heap, compared with the server after a load."""
 
 import platform
 
@@ -28,7 +28,7 @@ def test_the_tables_compare_sums_and_arenas():
 
 
 def may_record():
-    """Skip the test where processes may not be stopped, or glibc has no model."""
+    """Skip the test if processes may not be stopped, or if glibc has no model."""
     if platform.machine() != "x86_64" or glibc_here() not in {"2.36", "2.41", "2.43", "2.44"}:
         pytest.skip("this needs x86-64 and a glibc with a model")
     require_stopping()

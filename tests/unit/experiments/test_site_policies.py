@@ -1,4 +1,4 @@
-"""Policies that know the call site: both engines agree, and the page shows the results."""
+"""Policies that use call sites: both engines agree, and the page shows the results."""
 
 import io
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_the_heap_is_right_after_each_event(policy):
 
 
 def test_arenas_are_filled_from_their_low_end_and_used_again():
-    """Objects of site 1 die at once; the object of site 2 stays, behind the arenas."""
+    """Objects of site 1 die at once. The object of site 2 stays live, after the arenas."""
     op = [Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE]
     trace = Trace.from_events(
         op, [0, 1, 1, 2, 2, 3, 3], [40, 60, 0, 60, 0, 60, 0], site=[2, 1, 0, 1, 0, 1, 0]
@@ -53,7 +53,7 @@ def test_arenas_are_filled_from_their_low_end_and_used_again():
 
 
 def run_of(lives, names):
-    """A run in which each (site, size, lives long) comes once; what lives long is never freed."""
+    """Return a run with one object per (site, size, lives long); long-lived ones stay live."""
     op, number, size, site = [], [], [], []
     for object_, (where, asked, stays) in enumerate(lives):
         op.append(Op.MALLOC)
@@ -69,7 +69,7 @@ def run_of(lives, names):
 
 
 def test_sites_are_known_again_by_their_names():
-    """Numbers do not matter; a site that the training trace lacks is not predicted to die young."""
+    """Site numbers do not matter. A site without training is not predicted to die young."""
     paths = ["xmalloc (u.c:1) < f (f.c:2) < a (a.c:3)", "xmalloc (u.c:1) < f (f.c:2) < b (b.c:4)"]
     training = run_of([(1, 8, False), (2, 8, True)], ["", *paths])
     trace = run_of([(1, 8, False), (2, 8, False), (3, 8, False)], ["", *paths[::-1], "new"])

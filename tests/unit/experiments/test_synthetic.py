@@ -1,4 +1,4 @@
-"""The page of generated workloads: its words are the template's, without the minutes of a run."""
+"""The page of generated workloads equals its template, without the minutes of a run."""
 
 import re
 from string import Formatter
@@ -10,7 +10,7 @@ from experiments.synthetic.page import PAGE
 
 
 def template_pattern():
-    """Return the template as a pattern: a fact is a group, and a repeated fact must match it."""
+    """Return the template as a pattern: a fact is a group, and a repeated fact must be equal."""
     words = " ".join((FOLDER / "synthetic" / "page.md").read_text("utf-8").split())
     groups: dict[str, str] = {}
     pattern = ""
