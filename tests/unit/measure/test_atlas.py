@@ -1,4 +1,4 @@
-"""The atlas against the heap map, which is made from the events, and against the heap itself."""
+"""The atlas compared with the heap map, which is made from events, and with the heap itself."""
 
 import numpy as np
 import pytest

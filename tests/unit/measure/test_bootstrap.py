@@ -1,4 +1,4 @@
-"""The bootstrap."""
+"""Bootstrap intervals."""
 
 import numpy as np
 import pytest

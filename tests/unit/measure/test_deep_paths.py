@@ -1,4 +1,4 @@
-"""Call paths of a deep recursion: what sites share of their paths is read once."""
+"""Call paths of a deep recursion: the shared parts of the sites' paths are read once."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def test_trees_of_several_profiles_are_those_of_each(way, trace):
 
 
 def through_nodes(tree, values):
-    """Return the sums of the paths through each node, path by path."""
+    """Return the sums of values over the paths through each node, path by path."""
     found = [0] * len(tree)
     for end, value in zip(tree.ends.tolist(), values.tolist(), strict=True):
         node = end

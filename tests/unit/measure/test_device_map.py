@@ -1,4 +1,4 @@
-"""A device's memory over time, by hand: its calls, its map, and the objects that pin it."""
+"""A device's memory over time, computed by hand: its calls, its map, and pinning objects."""
 
 import numpy as np
 import pytest
@@ -22,8 +22,8 @@ GROWING = trace(
     (M, 0, 30 * MIB),
     (M, 1, 12 * MIB),
     (F, 0, 0),
-    (E, 0, 0),  # 30 MiB go back
-    (M, 2, 24 * MIB),  # and are filled in the picture
+    (E, 0, 0),  # 30 MiB are released
+    (M, 2, 24 * MIB),  # fills the released bytes in the picture
     (M, 3, 600),
     (F, 1, 0),
     site=[0, 1, 0, 0, 2, 0, 0],

@@ -1,4 +1,4 @@
-"""A device whose record begins in the middle: the model begins with its state then."""
+"""A device whose record begins late: the model starts with the state at that time."""
 
 import gzip
 import pickle
@@ -25,7 +25,7 @@ def late(name, share, folder):
     return load(path)
 
 
-@pytest.mark.parametrize("share", [0.25, 0.5])  # later on nothing tells how large the device was
+@pytest.mark.parametrize("share", [0.25, 0.5])  # a later start does not reveal the device's size
 @pytest.mark.parametrize("name", ["default", "streams"])
 def test_the_model_goes_on_from_the_recorded_state(name, share, tmp_path):
     trace = late(name, share, tmp_path)

@@ -1,4 +1,4 @@
-"""Folding of address spaces: the same as by a list of chunks, for objects of any size."""
+"""Folding of address spaces equals folding with a list of chunks, for objects of any size."""
 
 import numpy as np
 from hypothesis import given
@@ -19,7 +19,7 @@ def arrays(ranges):
 
 
 def by_chunk(ranges):
-    """Return since when each chunk is used, by its number."""
+    """Return the start of each chunk's use, by chunk number."""
     used = {}
     for first, length, since in ranges:
         for chunk in range(first, first + length):

@@ -1,4 +1,4 @@
-"""Logs of free bytes: the usual lines of boards, and the places of reports in a picture."""
+"""Logs of free bytes: the usual lines of boards, and the positions of reports in a picture."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The heap map against a map painted byte by byte and event by event."""
+"""The heap map compared with a map painted byte by byte and event by event."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_a_coarser_map_is_one_of_larger_cells(trace, cell_events, cell_bytes):
     assume(fine.cell_bytes * 2 == expected.cell_bytes)
     coarse = fine.coarser()
     np.testing.assert_allclose(coarse.live, expected.live)
-    # Objects born late in a column may be younger than its middle; their age is 0.
+    # Objects born late in a column may be younger than its middle; their age is then 0.
     rows, columns = (np.arange(0, count, 2) for count in fine.age.shape)
     cut = np.logical_or.reduceat(np.logical_or.reduceat(fine.age == 0, rows), columns, axis=1)
     np.testing.assert_allclose(coarse.age[~cut], expected.age[~cut], atol=1e-9)
@@ -113,7 +113,7 @@ def test_a_window_is_that_part_of_the_whole():
 
 
 def test_ages_are_exact_however_large_the_heap():
-    """The products of bytes and events are far beyond 2**53 here; in the end nothing is live."""
+    """The products of bytes and events far exceed 2**53 here. At the end, no object is live."""
     random = np.random.default_rng(4)
     size = random.integers(1 << 44, 1 << 45, 100)
     order = random.permutation(100)

@@ -1,4 +1,4 @@
-"""Waste by the malloc's own statistics."""
+"""Waste according to the malloc's own statistics."""
 
 import pytest
 

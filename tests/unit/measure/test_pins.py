@@ -1,4 +1,4 @@
-"""Objects that pin the heap, the heap at one moment, and its free blocks, by hand."""
+"""Objects that pin the heap, the heap at one event, and its free blocks, computed by hand."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from simalloc.trace import Op, Trace
 
 M, F = Op.MALLOC, Op.FREE
 
-# Objects 0 to 4 side by side; 1, 3 and 4 go; 2 is then alone in free memory.
+# Objects 0 to 4 are adjacent. When 1, 3 and 4 are freed, 2 is alone in free memory.
 ALONE = Trace.from_events(
     [M, M, M, M, M, F, F, F],
     [0, 1, 2, 3, 4, 1, 3, 4],
@@ -74,7 +74,7 @@ def test_a_run_of_another_trace_is_refused():
 def test_free_blocks_fall_into_classes_of_powers_of_two():
     free = free_sizes(ALONE, simulate(ALONE, POLICY), count=8)
     assert free.events.tolist() == list(range(8))
-    assert free.first_class == 5  # 32 to 63 bytes
+    assert free.first_class == 5  # class of 32 to 63 bytes
     assert free.blocks.tolist() == [[0, 0, 0, 0, 0, 1, 2, 1], [0, 0, 0, 0, 0, 0, 0, 1]]
     assert free.bytes[:, 7].tolist() == [50, 100]
 

@@ -1,4 +1,4 @@
-"""Measurements of runs that refused requests know only the objects that the program got."""
+"""Measurements of runs with refused requests include only the objects that were allocated."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ REFUSED = -2
 
 
 def plain_stays(trace, address):
-    """Return (object, address, size, since, until) of each stay, by a walk over the events."""
+    """Return (object, address, size, since, until) of each placement, from the events."""
     here, ended = {}, []
     for event, (op, number, size) in enumerate(
         zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
@@ -44,7 +44,7 @@ def test_stays_of_refused_requests_do_not_exist(policy, tmp_path, monkeypatch):
 
 
 def test_a_refused_realloc_leaves_the_object_its_size():
-    """Of two objects of 100 bytes the first wants 10,000 bytes and keeps its 100."""
+    """The first of two objects of 100 bytes requests 10,000 bytes and keeps its 100."""
     ops = [Op.MALLOC, Op.MALLOC, Op.REALLOC]
     trace = Trace.from_events(ops, [0, 1, 0], [100, 100, 10_000])
     run = simulate(trace, "first-fit-ao:capacity=4096", scale=1)

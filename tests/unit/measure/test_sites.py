@@ -1,4 +1,4 @@
-"""Code that has the memory, and code that pins it."""
+"""Code that holds memory, and code that pins memory."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ NAMES = [
 
 
 def sessions(pairs=500):
-    """Many buffers that are all freed, each with a small session between that stays."""
+    """Return many buffers that are all freed, and a small session between them that remains."""
     op, number, size, site = [], [], [], []
     for i in range(pairs):
         op += [Op.MALLOC, Op.MALLOC]
@@ -49,7 +49,7 @@ def sessions(pairs=500):
 
 
 def random_trace(seed, events=600):
-    """Objects of four sites that come, move and go."""
+    """Return objects of four sites that are allocated, resized and freed."""
     random = np.random.default_rng(seed)
     live, rows, objects = [], [], 0
     for _ in range(events):
@@ -79,7 +79,7 @@ def held(trace, policy, page=4096, **options):
 )
 @pytest.mark.parametrize("seed", [1, 2])
 def test_pinned_bytes_are_those_that_could_go_without_the_site(policy, seed):
-    """By brute force: take a site's objects away, and see which pages hold nothing live then."""
+    """Brute force: remove a site's objects, and find the pages without live objects."""
     heap, site, found, scale = held(random_trace(seed), policy)
     page = 4096 * scale
 
@@ -133,7 +133,7 @@ def test_the_guilty_function_comes_first_although_both_allocate_by_xmalloc(by):
     line = 0 if by == "function" else 7
     assert (guilty.frame.function, guilty.frame.file) == ("remember_session", "session.c")
     assert guilty.stack == call_path({"sites": NAMES}, GUILTY)
-    assert site_records([guilty])[0]["line"] == (line or 7)  # it allocates at one line
+    assert site_records([guilty])[0]["line"] == (line or 7)  # one allocating line
     assert guilty.values["pinned_bytes"] > 1_400_000
     assert innocent.values["pinned_bytes"] == 0
 
@@ -236,7 +236,7 @@ def test_of_a_long_trace_the_first_events_are_tried():
 
 
 def test_two_that_pin_one_heap_are_put_apart_together():
-    """Only the end of the heap is trimmed: with one of them elsewhere the other still pins."""
+    """Only the heap's end is trimmed: if one function is moved elsewhere, the other still pins."""
     trace = sessions()
     site = np.where(trace.object % 4 == 3, 3, trace.site)
     names = [*NAMES, "remember_user (user.c:3)"]
@@ -255,7 +255,7 @@ def test_nothing_is_proposed_for_a_trace_without_sites():
 def test_progress_of_proposals_comes_to_what_was_announced(seed):
     trace, done = random_trace(seed), []
     best_apart(trace, "first-fit-ao", progress=done.append)
-    # there are 3 sites, of the 4 that there is room for
+    # the trace has 3 of the 4 possible sites
     assert sum(done) == events_of_best_apart(trace) - len(trace)
 
 

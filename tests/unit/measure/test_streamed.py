@@ -29,7 +29,7 @@ def whole():
 
 @pytest.fixture
 def in_file(whole, tmp_path, monkeypatch):
-    """The same in a file that is read some hundred events at a time."""
+    """The trace in a file that is read some hundred events at a time."""
     monkeypatch.setattr("simalloc.trace.reader.REPLAYED_EVENTS", 256)
     write_trace(whole, tmp_path / "trace.npz")
     return open_trace(tmp_path / "trace.npz")

@@ -1,4 +1,4 @@
-"""Where the bytes of a heap go: every part on heaps worked out by hand, and that they add up."""
+"""The parts of a heap's bytes, computed by hand, and their sum."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ MALLOC, FREE, EMPTY = 0, 1, 4
 
 
 def taken_apart(events, text, *, event=None, scale=1):
-    """Return the waste of a policy on (op, object, size) events; -1 for the last of them."""
+    """Return the waste of a policy on (op, object, size) events; event -1 is the last one."""
     op, number, size = zip(*events, strict=True)
     trace = Trace.from_events(op, number, size, name="t")
     run = simulate(trace, text, scale=scale, realloc="in-place")
@@ -41,7 +41,7 @@ def test_free_inside_is_what_lies_between_live_blocks():
 
 
 def test_headers_are_what_a_request_grows_by():
-    # 96 + 4 + 4 to a multiple of 8 is 104; 1 takes the minimum of 16.
+    # 96 + 4 + 4 is rounded up to 104, a multiple of 8. An object of 1 byte takes the minimum of 16.
     events = [(MALLOC, 1, 96), (MALLOC, 2, 1)]
     found = taken_apart(events, "best-fit-ao:mechanism=on,word=4", event=-1)
     assert parts(found) == {"live": 97, "headers": 23, "free_at_top": 3976}
@@ -58,10 +58,11 @@ def test_a_request_of_nothing_has_a_header_of_a_byte():
 
 
 def test_free_at_the_top_may_end_at_a_mark():
-    # A tag at each end of the object; two words begin the heap, and one marks its end.
+    # An object has a tag at each end. Two words begin the heap, and one word marks its end.
     found = taken_apart([(MALLOC, 1, 100)], "csri-1.18:mechanism=on")
     assert parts(found) == {"live": 100, "headers": 8, "tables": 12, "free_at_top": 3976}
-    # Headers of 8 bytes; 7 words are a table behind its own, and 4 mark the end of 2048.
+    # Headers have 8 bytes. A table has 7 words after its own header, and 4 bytes mark the end of
+    # 2048.
     found = taken_apart([(MALLOC, 1, 100)], "solaris-3x:mechanism=on")
     assert parts(found) == {"live": 100, "headers": 12, "tables": 16, "free_at_top": 1920}
 
@@ -93,7 +94,8 @@ def by_page(found):
 
 
 def test_what_is_free_was_never_touched_or_is_resident():
-    # Six pages of 4 KiB; 5000 bytes touch two of them, and 3192 bytes of the second are free.
+    # The heap has six pages of 4 KiB. 5000 bytes touch two pages, and 3192 bytes of the second are
+    # free.
     found = taken_apart([(MALLOC, 1, 5000)], "best-fit-ao:growth=24K")
     assert by_page(found) == (8192, 3192, 16384, 0)
     found = taken_apart([(MALLOC, 1, 5000), (FREE, 1, 0)], "best-fit-ao:growth=24K", event=-1)
@@ -101,7 +103,7 @@ def test_what_is_free_was_never_touched_or_is_resident():
 
 
 def test_what_is_given_back_is_told_from_what_was_never_touched():
-    # malloc_trim purges the whole pages of the free block inside, and lowers the top.
+    # malloc_trim purges the whole pages of the inner free block, and lowers the top.
     events = [(MALLOC, 1, 40000), (MALLOC, 2, 5000), (FREE, 1, 0), (EMPTY, -1, 0)]
     before = taken_apart(events[:-1], "ptmalloc", event=-1)
     after = taken_apart(events, "ptmalloc", event=-1)
