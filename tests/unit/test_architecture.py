@@ -1,4 +1,4 @@
-"""Imports run downward only, and the folders are what the architecture page says they are."""
+"""Imports run downward only, and the folders agree with the architecture page."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ LAYERS = [
     "sweep",
     "api cli",
 ]
-"""From the bottom up; parts in one line do not import each other."""
+"""Layers from the bottom up; modules in one line do not import each other."""
 
 MAY_IMPORT = {
     part: {below for lower in LAYERS[:level] for below in lower.split()}
@@ -34,7 +34,7 @@ MAY_IMPORT = {
 
 
 def imported(path):
-    """Name every module that a file imports, wherever in the file that is."""
+    """Return every module that a file imports, anywhere in the file."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -82,7 +82,7 @@ FOLDERS = {
         "user_policies": {"space", "parts"},
     },
 }
-"""Imports allowed between the folders of a part; the modules beside them are free."""
+"""Imports allowed between the folders of a part; modules outside the folders are unrestricted."""
 
 
 @pytest.mark.parametrize("part", FOLDERS)
@@ -127,7 +127,7 @@ def test_folders_of_the_core_include_as_the_architecture_says(folder):
 MAY_IMPORT_BY_NAME = {"__init__.py", "shown.py", "progress/__init__.py", "cli/group.py",
                       "api/pictures.py", "policy/modules.py",
                       "heap/reference/families/__init__.py"}  # fmt: skip
-"""Modules that import others by names that are computed at run time."""
+"""Modules that import others by computed names at run time."""
 
 
 def test_only_shown_looks_upward_and_only_at_looks():

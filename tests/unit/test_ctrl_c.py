@@ -1,7 +1,7 @@
-"""A Ctrl-C that does not interrupt the main thread's wait is noticed although the work hangs.
+"""Ctrl-C is noticed during hanging work although it does not interrupt the main thread's wait.
 
-This happens if the signal comes just before the wait. Here it goes to another thread, which does
-not interrupt the wait either, and at any moment.
+This happens if the signal arrives just before the wait. In these tests, the signal goes to another
+thread, which does not interrupt the wait either, at an arbitrary moment.
 """
 
 import signal

@@ -1,4 +1,4 @@
-"""Comments and docstrings that send the reader to a page: the page and its section exist."""
+"""The page and section that a comment or docstring refers to exist."""
 
 import re
 from pathlib import Path
@@ -14,12 +14,12 @@ SOURCES = [
 
 
 def text_of(path):
-    """Return a source in lines joined to one, without the marks that begin lines of comments."""
+    """Return a source as one line, without the marks at the start of comment lines."""
     return re.sub(r"\s*\n[ \t]*(?:\*|#|//)?\s*", " ", path.read_text("utf-8"))
 
 
 def pages():
-    """Yield each pointer: its source, the page, and the section or an empty text."""
+    """Yield each reference: its source, the page, and the section or ""."""
     for source in SOURCES:
         for page, section in PAGE.findall(text_of(source)):
             if "/" in page:

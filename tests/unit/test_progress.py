@@ -1,4 +1,4 @@
-"""Bars: the conditions under which they are shown, and their texts."""
+"""Progress bars: the conditions under which they are shown, and their texts."""
 
 import io
 import sys
@@ -14,7 +14,7 @@ from simalloc.errors import SimallocError
 
 
 class Shown:
-    """Keeps the states that a display was shown."""
+    """A display that stores the states that it was given."""
 
     def __init__(self):
         self.seen = []

@@ -224,7 +224,7 @@ def test_without_rich_tables_look_as_with_it(data, columns, title, notes):
 
 @given(st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=1, max_size=4))
 def test_simple_tables_do_without_rich(rows):
-    """The drawn tables above are seldom simple; these are."""
+    """Simple tables, which the drawn tables above rarely are."""
     table, stream = Table("A title", ("one", "two", "three"), rows, ("A note.",)), io.StringIO()
     write_richly(table, stream)
     assert written(table, "table") == stream.getvalue()

@@ -1,4 +1,4 @@
-"""The version of the code names what decides a result."""
+"""The version of the code covers all code that determines a result."""
 
 import re
 import tomllib

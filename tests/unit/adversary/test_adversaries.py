@@ -1,4 +1,4 @@
-"""Heaps of policies against adversaries, beside the proven bounds."""
+"""Heaps of policies against adversaries, compared with the proven bounds."""
 
 from math import log2
 
@@ -61,7 +61,8 @@ def test_robson_meets_his_bound_to_the_byte(name):
 
 def test_first_fit_by_hand():
     trace = attack("against-first-fit", "first-fit-ao:growth=16", live=16, largest=4)
-    # 16 of 1; half of them go for 4 of 2; 15 and 18 for one of 3; 1, 5, 9 and 22 for one of 4.
+    # 16 objects of 1 byte. Half of them are replaced by 4 of 2 bytes. The objects at 15 and 18 are
+    # replaced by one of 3 bytes, the objects at 1, 5, 9 and 22 by one of 4.
     freed = trace.object[trace.op == Op.FREE].tolist()
     assert freed == [0, 2, 4, 6, 8, 10, 12, 14, 15, 17, 1, 5, 9, 19]
     assert trace.size[trace.op == Op.MALLOC].tolist() == [1] * 16 + [2] * 4 + [3, 4]
@@ -70,7 +71,8 @@ def test_first_fit_by_hand():
 
 def test_what_goes_leaves_gaps_that_are_too_small():
     placed = Placed(np.arange(5), np.array([1, 1, 1, 2, 1]), np.array([1, 3, 5, 6, 9]))
-    # Each alone leaves a gap of 3 bytes, but the one at 5 leaves 2; the last stays.
+    # Each object alone leaves a gap of 3 bytes, but the object at 5 leaves 2. The last object
+    # stays.
     assert spare(placed, 4).tolist() == [True, False, True, False, False]
     assert spare(placed, 3).tolist() == [False, False, True, False, False]
     assert not spare(placed.where(placed.number == 0), 4).any()
@@ -108,7 +110,8 @@ def test_a_game_tells_where_things_are():
     assert (game.live, game.peak_heap_bytes) == (8, 9)
     trace = game.trace("by hand", {})
     assert trace.op.tolist() == [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC]
-    # 4 is in the first object, and so is 0; 6 is in the one of 2 that came last.
+    # The objects are at 0 to 3, 4 to 6, and 7 to 8. Each contains a multiple of 4, but the second
+    # contains none of 3, 7, 11 ...
     assert occupying(placed, 0, 4).tolist() == [True, True, True]
     assert occupying(placed, 3, 4).tolist() == [True, False, True]
 

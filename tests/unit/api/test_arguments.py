@@ -1,4 +1,4 @@
-"""Arguments of a wrong kind: each public function refuses them and names the right kind."""
+"""Arguments of a wrong type: each public function refuses them and names the right type."""
 
 from inspect import Parameter, signature
 

@@ -1,4 +1,4 @@
-"""The names in `import simalloc`, for every order in which its parts are imported."""
+"""The names in `import simalloc`, for every order in which its modules are imported."""
 
 import ast
 import inspect

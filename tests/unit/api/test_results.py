@@ -1,4 +1,4 @@
-"""Collections of runs, and things that show themselves."""
+"""Collections of runs, and objects with a display in notebooks."""
 
 import re
 
@@ -70,7 +70,7 @@ def test_runs_become_a_data_frame():
 
 
 NO_FIGURES = {"policy", "realloc", "found", "threads", "trace_threads"}
-"""Columns whose text or meaning differs from the attribute of that name."""
+"""Columns whose text or meaning differs from the attribute of the same name."""
 
 
 @pytest.mark.parametrize("policy", ["first-fit-ao", "best-possible"])

@@ -1,4 +1,4 @@
-"""The API as a type checker sees it: `make lint` checks that it finds the two mistakes."""
+"""Uses of the API for a type checker: `make lint` checks that it reports the two mistakes."""
 
 import simalloc
 from simalloc.policy import CATALOGUE

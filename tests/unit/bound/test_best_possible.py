@@ -1,4 +1,4 @@
-"""The search for the best possible placement, by examples worked out by hand."""
+"""The search for the best possible placement, on examples computed by hand."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,8 @@ def test_the_timetable_of_the_example():
 
 
 def test_the_example_outward_from_its_peak():
-    # 1 at 0, 3 at 1, 4 at 2, 5 at 3. Backward, 5 leaves 3..6 and 2 takes 3..5; 4 and 3 leave 1..3,
-    # which 0 takes.
+    # 1 is at 0, 3 at 1, 4 at 2, 5 at 3. In reverse time, 5 frees 3..6 and 2 takes 3..5. Then 4 and
+    # 3 free 1..3, which 0 takes.
     table = Timetable.of(EXAMPLE)
     layout = Placer(table).outward(np.array([1, 3, 4, 5]), 7, [Fit.FIRST], limit=100)
     assert layout.address.tolist() == [1, 0, 3, 1, 2, 3]
@@ -82,7 +82,7 @@ def test_orders():
 
 
 def test_large_objects_go_on_top():
-    sizes = [5000, 4, 5, 5000]  # above 10 bytes an object is large
+    sizes = [5000, 4, 5, 5000]  # objects above 10 bytes are large
     table = Timetable.of(Trace.from_events([M] * 4 + [F], [0, 1, 2, 3, 1], [*sizes, 0]))
     (order,) = (order for order in FOREMOST if order.words.startswith("large"))
     assert order.pack(table, 3, np.arange(4)).tolist() == [2, 1, 0, 3]

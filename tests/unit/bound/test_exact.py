@@ -1,4 +1,4 @@
-"""The exact search, by instances whose minimum is known."""
+"""The exact search, on instances with a known minimum."""
 
 from time import sleep
 
@@ -22,10 +22,10 @@ ABOVE_PEAK = [
     [(0, 4, 2), (0, 3, 3), (3, 6, 2), (3, 5, 1), (4, 6, 1), (4, 5, 1), (5, 7, 2), (6, 8, 3),
      (7, 9, 1), (7, 9, 1)],
 ]  # fmt: skip
-"""Buffers (birth, death, size) that an exhaustive search places one byte above peak live."""
+"""Buffers (birth, death, size) whose minimum, by exhaustive search, is one byte above peak live."""
 
 SIX = [(0, 6, 82), (8, 9, 837), (0, 1, 823), (2, 7, 57), (4, 10, 16), (3, 5, 108)]
-"""Six objects whose peak of live bytes, 905, can be reached."""
+"""Six objects that can be placed in their peak live bytes, 905."""
 
 
 def buffers_of(rows, alignment=None):
@@ -91,7 +91,7 @@ def test_sizes_of_terabytes():
 
 
 def test_alignment_is_respected_and_counted():
-    # Stacked, the first two need 64 + 10 bytes, and the third goes between them only at 16.
+    # Stacked, the first two buffers need 64 + 10 bytes. Between them, the third fits only at 16.
     assert minimum(buffers_of([(0, 9, 10), (0, 9, 10), (0, 9, 40)], [64, 64, 16])) == (74, 74)
     assert minimum(buffers_of([(0, 9, 10), (0, 9, 10)], [64, 64])) == (74, 74)
 
@@ -104,7 +104,10 @@ def test_a_gap_can_be_used_by_others():
 
 
 def with_parts(scale=1):
-    """Two buffers of 8 that each leave a side to the other while they meet, and one of 4."""
+    """Return two buffers of 8 bytes and one of 4.
+
+    When the two buffers are both live, each of them leaves a side unused for the other.
+    """
     owner, begin, end, low, high = np.array(
         [[0, 0, 1, 1, 2], [0, 2, 2, 4, 4], [2, 4, 4, 6, 6], [0, 0, 5, 0, 0], [8, 3, 8, 8, 4]]
     )
@@ -115,13 +118,15 @@ def with_parts(scale=1):
 @pytest.mark.parametrize("scale", [1, 1 << 40])
 def test_buffers_reach_into_the_unused_bytes_of_others(scale):
     buffers = with_parts(scale)
-    # The first is not 3 to 7 bytes above the second: its bytes 0 to 2 would be the other's 5 to 7.
+    # The distance of the first from the second is not 3 to 7 bytes, because bytes 0 to 2 of the
+    # first would overlap bytes 5 to 7 of the second.
     assert (buffers.bans.under[0], buffers.bans.over[0]) == (2 * scale, 8 * scale)
     assert minimise(buffers, np.array([0, 100, 200]) * scale).lower == 12 * scale
 
 
 def test_the_unit_of_alignments_that_do_not_divide_each_other():
-    # 12 and 8 leave 4, which 6 does not divide: the unit is 2, and an address of 30 has it.
+    # 12 and 8 leave a remainder of 4, which is not a multiple of 6. The unit is 2, which divides an
+    # address of 30.
     assert buffers_of([(0, 9, 12), (0, 9, 24)], [6, 8]).unit == 2
     assert buffers_of([(0, 9, 12), (0, 9, 24)], [4, 6]).unit == 12
 

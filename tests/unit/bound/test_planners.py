@@ -1,4 +1,4 @@
-"""Static planners, by cases worked out by hand."""
+"""Static planners, on cases computed by hand."""
 
 import numpy as np
 import pytest
@@ -14,11 +14,11 @@ from simalloc.policy import GROUPS
 from simalloc.trace import Op, Trace
 
 CHAIN = [(0, 2, 4), (1, 3, 6), (2, 4, 2), (3, 5, 6), (4, 6, 3)]
-"""Activations of five layers: each is read by the next layer, and then dead."""
+"""Activations of five layers: each activation is read by the next layer and is then dead."""
 
 
 def addresses(rule, spans):
-    """Place spans that are given in the order of their births."""
+    """Return the addresses of spans that are given in the order of their births."""
     table = Timetable.of(trace_of(spans))
     address = planned(table, rule)
     verify(table, address)
@@ -28,18 +28,21 @@ def addresses(rule, spans):
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        # Falling size: the two of 6 never meet and both take 0. The one of 4 meets the first, 6;
-        # the one of 3 meets the second, 6; the one of 2 meets both, 6, as the one of 4 is dead.
+        # Order of falling size: the two of 6 bytes are never live together, and both take 0. The
+        # object of 4 meets the first 6; the object of 3 meets the second. The object of 2 meets
+        # both, but the object of 4 is dead by then, so it takes 6.
         ("tflite-micro", [6, 0, 6, 0, 6]),
         ("tflite-gpu-size", [6, 0, 6, 0, 6]),
         ("xla-spatial", [6, 0, 6, 0, 6]),
-        # The peak, 10, is while the first two live: 6 at 0, 4 at 6. Then 3 and 4 at 9 live: 6 at
-        # 0 and 3 at 6. Last the one of 2, above the two of 6.
+        # The peak of 10 bytes occurs while the first two live: 6 takes 0 and 4 takes 6. The next
+        # highest total is 9 bytes, 6 and 3: 6 takes 0 and 3 takes 6. The object of 2 is last,
+        # above both of 6.
         ("tflite-gpu-breadth", [6, 0, 6, 0, 6]),
-        # Births: 4 at 0, 6 at 4, 2 in the gap 0..4, 6 above 2 at 2, 3 above the 6 at 8.
+        # Order of birth: 4 takes 0 and 6 takes 4. Then 2 takes the gap 0..4, 6 takes 2 above it,
+        # and 3 takes 8 above the 6.
         ("iree", [0, 4, 0, 2, 8]),
-        # As a malloc: the 2 takes 0..2 of the free 0..4. Then all above 2 is free, and the 6 takes
-        # 2..8. Then 0..2 is free, but too small for the 3, which takes 8..11.
+        # Like a malloc: 2 takes 0..2 of the free 0..4. Then all bytes above 2 are free, and 6 takes
+        # 2..8. Then 0..2 is free but too small for 3, which takes 8..11.
         ("ggml", [0, 4, 0, 2, 8]),
     ],
 )
@@ -48,8 +51,8 @@ def test_a_chain_of_layers(rule, expected):
 
 
 def test_the_lowest_and_the_smallest_gap():
-    # Walls of 9, 8 and 7 leave a gap of 6 at 9 and one of 5 at 23 when the objects of 6 and 5 are
-    # dead.
+    # Walls of 9, 8 and 7 bytes leave two gaps after the objects of 6 and 5 bytes die: 6 bytes at 9
+    # and 5 bytes at 23.
     spans = [(0, 9, 9), (0, 1, 6), (0, 9, 8), (0, 1, 5), (0, 9, 7), (2, 9, 4)]
     assert addresses("iree", spans) == [0, 9, 15, 23, 28, 23]
     table = Timetable.of(trace_of(spans))
@@ -59,15 +62,16 @@ def test_the_lowest_and_the_smallest_gap():
 
 
 def test_xla_prefers_long_lives_in_the_temporal_order():
-    # 2 bytes live longest and take 0; then 3 for four events at 2; last 9 for one at 5.
+    # The object of 2 bytes lives longest and takes 0. The object of 3 lives for four events and
+    # takes 2. The object of 9 lives for one event and takes 5.
     assert addresses("xla-temporal", [(0, 9, 2), (1, 5, 3), (2, 3, 9)]) == [0, 2, 5]
     assert addresses("xla-spatial", [(0, 9, 2), (1, 5, 3), (2, 3, 9)]) == [12, 9, 0]
 
 
 def test_executorch_shares_objects():
-    # The 8 opens an object; the 6 never meets it and shares its start; the 3 meets the 8 alone,
-    # has no room above it, and opens another; the 2 meets the 6 and the 3. No object is free, but
-    # above the 6 there is room for 2.
+    # The 8 opens a shared object. The 6 never meets the 8 and shares its start. The 3 meets only
+    # the 8, above which no bytes remain, and opens another shared object. The 2 meets the 6 and the
+    # 3. No shared object is free, but 2 bytes remain above the 6.
     spans = [(0, 2, 8), (1, 5, 3), (3, 6, 6), (4, 7, 2)]
     assert addresses("executorch", spans) == [0, 8, 0, 6]
 
@@ -78,9 +82,9 @@ def test_ggml_takes_the_higher_of_equal_blocks():
 
 
 def test_merge_alloc_extends_a_chunk():
-    # The free 4 is too small for 6: it grows by 2, and the 5 above it, which is live, moves to 6.
+    # The free 4 is too small for 6. It grows by 2, and the live 5 above it moves to 6.
     assert addresses("mlir-merge-alloc", [(0, 2, 4), (0, 9, 5), (3, 9, 6)]) == [0, 6, 0]
-    # The best match of the free 4 and 3 for 3 is the 3.
+    # Of the free blocks of 4 and 3 bytes, the block of 3 is the best match for 3.
     spans = [(0, 2, 4), (0, 9, 1), (0, 2, 3), (0, 9, 1), (3, 9, 3)]
     assert addresses("mlir-merge-alloc", spans) == [0, 4, 5, 8, 5]
 

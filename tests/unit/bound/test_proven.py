@@ -1,4 +1,4 @@
-"""Proven worst cases, beside figures worked out by hand."""
+"""Proven worst cases, compared with figures computed by hand."""
 
 import pytest
 
@@ -8,7 +8,7 @@ BOUNDS = [robson_bound, first_fit_bound, best_fit_bound, buddy_bound]
 
 
 def test_sixteen_bytes_in_objects_of_one_to_four():
-    # log2(4) is 2: 16 (2 / 2 + 1) - 4 + 1, and 16 times 2, 4 and 3.
+    # log2(4) is 2. The bounds are 16 (2 / 2 + 1) - 4 + 1, and 16 times 2, 4 and 3.
     assert [bound(16, 4) for bound in BOUNDS] == [29, 32, 64, 48]
 
 

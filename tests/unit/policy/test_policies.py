@@ -1,4 +1,4 @@
-"""Policies by name and in text."""
+"""Policies by name and as text."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Pools of fixed-size blocks, against all choices of sizes."""
+"""Pools of fixed-size blocks, compared with all choices of sizes."""
 
 from itertools import combinations
 
@@ -25,7 +25,7 @@ def drawn(seed, events=120, sizes=9):
 
 
 def cost_of(trace, blocks, heap_cost):
-    """Return the bytes of pools with these block sizes, and the live bytes beside them."""
+    """Return the bytes of pools with these block sizes, and the live bytes outside the pools."""
     counts, peaks = dict.fromkeys(blocks, 0), dict.fromkeys(blocks, 0)
     rest = most = 0
     size_of = {}

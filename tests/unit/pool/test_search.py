@@ -1,4 +1,4 @@
-"""Finding the sizes of a pool, against trying each of them."""
+"""The search for the sizes of a pool, compared with a trial of every size."""
 
 from pathlib import Path
 
@@ -24,11 +24,11 @@ FAMILIES = [
     "tlsf", "best-fit-ao-8k", "first-fit-lifo:growth=1", "quick-fit", "phk", "gnu-1995",
     "bw-gc-2.6", "ptmalloc", "jemalloc", "tcmalloc", "mimalloc", "musl", "scudo",
 ]  # fmt: skip
-"""Allocators that say by how much a pool may grow and decide alike."""
+"""Allocators that report how far a pool may grow with the same decisions."""
 
 
 class Made:
-    """A trial with given failing sizes; runs of equal sizes are reported at once."""
+    """A trial with given failing sizes; runs of equivalent sizes are reported at once."""
 
     def __init__(self, fails, grain, tells):
         self.fails, self.grain, self.tells = fails, grain, tells

@@ -1,4 +1,4 @@
-"""Ctrl-C while the process of a real allocator starts, works or ends: it leaves none."""
+"""Ctrl-C while the process of a real allocator starts, works or ends leaves no process."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Measurements of real allocators, against allocators whose every byte is known."""
+"""Measurements of real allocators, checked with allocators whose every byte is known."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ void *malloc(unsigned long size)
 }
 void free(void *page) { if (page != 0) munmap(page, 4096); }
 """
-"""Maps a page for each object of less than 4096 bytes, and gives it back at once."""
+"""Allocator that maps a page for each object of less than 4096 bytes, and unmaps it at free."""
 
 MISER = """
 static char pool[1 << 16];
@@ -41,7 +41,7 @@ void *malloc(unsigned long size)
 void *realloc(void *old, unsigned long size) { (void)old; return malloc(size); }
 void free(void *object) { (void)object; }
 """
-"""Grants 64 KiB in total."""
+"""Allocator that grants 64 KiB in total."""
 
 
 BY_KIND = """
@@ -63,7 +63,7 @@ int mallctl(const char *name, void *old, size_t *length, void *new, size_t new_l
     return munmap(kept, 1000 * 4096);
 }
 """
-"""Maps 1, 10, 100 or 1000 pages, depending on the call; returns the last mapping on request."""
+"""Allocator that maps 1, 10, 100 or 1000 pages by call, and returns the last mapping on request."""
 
 
 def trace_of(op, key, size, name="made", **columns):
@@ -75,7 +75,7 @@ def growing(count, size):
 
 
 def waves(count, size, times):
-    """`count` objects are allocated and freed, several times over."""
+    """Return a trace that allocates and frees `count` objects, several times."""
     op = np.tile(np.repeat([Op.MALLOC, Op.FREE], count), times)
     return trace_of(op, np.tile(np.arange(count), 2 * times), np.where(op == Op.MALLOC, size, 0))
 
@@ -123,7 +123,7 @@ def test_each_installed_allocator_replays_every_kind_of_event(allocator):
     seen = []
     (run,) = replay_natively(trace, [allocator], repeats=2, progress=seen.append)
     assert (run.allocator, run.events, run.max_live_bytes) == (allocator.name, 7, 100_000)
-    assert run.resident.peak_bytes >= 100_000 - 2 * 4096  # a process at rest is known to two pages
+    assert run.resident.peak_bytes >= 100_000 - 2 * 4096  # accurate to two pages
     assert len(run.seconds) == 2
     assert min(run.seconds) > 0
     assert run.nanoseconds is None, "so few events say nothing of the time"
@@ -166,7 +166,7 @@ def test_a_trace_that_would_take_all_memory_is_refused(monkeypatch):
 
 
 def test_an_allocator_that_takes_all_memory_is_stopped(monkeypatch, pages):
-    """It may take the 4 MiB that are free, though the live bytes are few."""
+    """The allocator may use the 4 MiB of free memory, although the live bytes are few."""
     monkeypatch.setattr(process, "room", lambda: 4 << 20)
     with pytest.raises(
         SimallocError, match=r"made: .*libmade.so had taken nearly all free memory before event \d+"
@@ -175,7 +175,7 @@ def test_an_allocator_that_takes_all_memory_is_stopped(monkeypatch, pages):
 
 
 def test_a_pass_frees_what_is_live_at_its_end():
-    """100 passes over a trace that frees nothing need the memory of one."""
+    """100 passes over a trace without frees need the memory of one pass."""
     with (
         columns_of(growing(1000, 10_000)) as columns,
         native_process(columns, GLIBC, touch=True) as process,

@@ -1,4 +1,4 @@
-"""The threads of a trace: as many real ones, in its order, ended where it says so."""
+"""The threads of a trace are replayed by real threads, in its order and with its thread exits."""
 
 import platform
 
@@ -11,7 +11,7 @@ from simalloc.trace import Op, Trace
 PAGE = 4096
 
 RECORDED = {"recorder": "ours"}
-"""In such a trace the C library's requests are events, and the first thread is the process's."""
+"""Provenance of a trace whose events include the C library's requests."""
 
 BY_THREAD = """
 #include <pthread.h>
@@ -39,7 +39,8 @@ void *malloc(unsigned long size)
 }
 void free(void *object) { (void)object; }
 """
-"""Maps 16 pages for each thread that calls malloc, and gives them back when it ends."""
+"""Allocator that maps 16 pages for each thread that calls malloc, and unmaps them at thread exit.
+"""
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def by_thread(shared_library):
 
 
 def asking(*threads, ends=()):
-    """Each thread requests an object of 8 bytes, in this order; threads in `ends` end behind."""
+    """Return a trace in which threads request 8 bytes in this order; those in `ends` exit last."""
     count = len(threads)
     op = [Op.MALLOC] * count + [Op.THREAD_END] * len(ends)
     key = [*range(count), *[-1] * len(ends)]
@@ -63,8 +64,8 @@ def asking(*threads, ends=()):
         (asking(0, 0, 0), 1, 1, 1),
         (asking(7, 4_000_000_000, 7, 9, 9, 7), 3, 3, 3),
         (asking(1, 2, 3, ends=[3, 2]), 3, 3, 1),
-        (asking(1, 2, 1, ends=[1, 2]), 2, 2, 1),  # the first is the process's own
-        (asking(5, ends=[6, 7]), 3, 1, 1),  # these threads never made a request
+        (asking(1, 2, 1, ends=[1, 2]), 2, 2, 1),  # the first thread is the process's own
+        (asking(5, ends=[6, 7]), 3, 1, 1),  # the ending threads never made a request
     ],
 )
 def test_threads_live_from_their_first_event_to_their_end(by_thread, trace, threads, peak, final):
@@ -89,7 +90,7 @@ def test_thread_0_is_the_process_unless_the_trace_was_recorded(by_thread):
     trace = Trace.from_events([Op.MALLOC], [0], [8], thread=[5])
     (run,) = replay_natively(trace, [by_thread], touch=False, repeats=1)
     assert run.threads == 2
-    assert (run.mapped.final_bytes - run.start.mapped) / PAGE == 32  # it started the other
+    assert (run.mapped.final_bytes - run.start.mapped) / PAGE == 32  # this thread started the other
 
 
 def test_without_the_column_one_thread_replays():
@@ -100,7 +101,7 @@ def test_without_the_column_one_thread_replays():
 
 @pytest.fixture
 def idle():
-    """Eight threads, one after the other, each keep 10 of 1,000 objects of 400 bytes."""
+    """Return eight consecutive threads that each keep 10 of 1,000 objects of 400 bytes."""
     op, key, thread = [], [], []
     for number in range(8):
         mine = range(1000 * number, 1000 * (number + 1))
@@ -113,7 +114,7 @@ def idle():
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is about glibc's arenas")
 def test_what_arenas_of_idle_threads_hold(idle):
-    """A thousand chunks of 416 bytes and a table are less than what would be trimmed."""
+    """A thousand chunks of 416 bytes and a table are below the trim threshold."""
     default, one = replay_natively(idle, find_allocators("glibc,glibc:arena_max=1"), repeats=1)
     assert (default.allocator, one.allocator) == ("glibc", "glibc:arena_max=1")
     assert default.resident.final_bytes == pytest.approx(8 * 419_000, rel=0.01)

@@ -1,4 +1,4 @@
-"""The charts of a page: marks lie where their values are, and are as few as can be."""
+"""The charts of a page: marks are at their values, and their number is minimal."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The explorer: its script's data, and the picture that replaces it."""
+"""The explorer: its script's data, and its static picture."""
 
 import base64
 import subprocess

@@ -1,4 +1,4 @@
-"""Every figure draws its data, and names its units."""
+"""Every figure draws its data and names its units."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ from simalloc.sizes import spell_bytes
 from simalloc.trace import Op, Trace
 
 THEME = "dark"
-"""Not the default: what lacks a colour of one theme is drawn in it by no other test."""
+"""Theme other than the default, because no other test draws its colours."""
 POLICIES = ("first-fit-lifo", "first-fit-ao", "simple-seg-2n")
 
 
@@ -50,7 +50,7 @@ def small_map(trace, run):
 
 
 def texts(figure):
-    """Return all that is written in a figure."""
+    """Return all text in a figure."""
     figure.draw_without_rendering()
     return "\n".join(
         text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))
@@ -301,7 +301,7 @@ def luminance(colour):
 
 @pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
 def test_colours_stand_out_from_the_paper(palette):
-    """WCAG 2: 4.5 to 1 for text, about 2 to 1 for lines."""
+    """WCAG 2 requires a contrast of 4.5 to 1 for text; lines have about 2 to 1."""
     paper = luminance(palette.paper)
     for colour, least in ((palette.ink, 4.5), *((line, 1.9) for line in palette.lines)):
         lighter, darker = sorted((luminance(colour), paper), reverse=True)

@@ -1,4 +1,4 @@
-"""Profiles for other programs: each read back, and held against its format's definition."""
+"""Profiles for other programs, read back and compared with the definitions of their formats."""
 
 import gzip
 import json
@@ -42,7 +42,7 @@ def written(profile, ending, measure="pinned_bytes"):
 
 
 def expected(profile, measure):
-    """Weights by path as pairs of function and line, outermost first."""
+    """Return the weights by path, with a path as pairs of function and line, outermost first."""
     whole = Counter()
     for path, weight in zip(profile.paths, profile.values[measure], strict=True):
         whole[tuple((frame.function, frame.line) for frame in reversed(path))] += weight
@@ -56,7 +56,7 @@ def is_near(found, wanted):
 
 
 def fields(data):
-    """Yield field number and value of a message, by the encoding's definition."""
+    """Yield field number and value of a message, according to the encoding's definition."""
     place = 0
 
     def varint():
@@ -136,7 +136,7 @@ def test_pprof_itself_reads_it(profile, tmp_path):
     assert "größe; x.c:2" in done.stdout
 
 
-# Required fields of a file of speedscope's, by its file-format-spec.ts.
+# Required fields of a speedscope file, according to its file-format-spec.ts.
 SPEEDSCOPE = {
     "type": "object",
     "required": ["$schema", "shared", "profiles"],

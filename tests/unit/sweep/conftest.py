@@ -9,7 +9,7 @@ from simalloc.trace import write_trace
 
 @pytest.fixture
 def traces(tmp_path):
-    """Three trace files in logs/, of different lengths; returns their folder."""
+    """Write three trace files of different lengths to logs/, and return their folder."""
     folder = tmp_path / "logs"
     folder.mkdir()
     for seed in (1, 2, 3):
@@ -33,5 +33,5 @@ def plan(traces):
 
 @pytest.fixture
 def results(tmp_path):
-    """The path of a file of results that is not there yet."""
+    """The path of a file of results that does not exist yet."""
     return tmp_path / "results.sqlite"

@@ -1,4 +1,4 @@
-"""The traces that sweeps are tested on."""
+"""The traces of the sweep tests."""
 
 import numpy as np
 

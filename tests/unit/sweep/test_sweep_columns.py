@@ -1,4 +1,4 @@
-"""Results are kept for the columns of a trace that a policy depends on, and for no others."""
+"""Results are stored for only those columns of a trace on which a policy depends."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ ALIGNED = "best-fit-ao:memalign=on"
 
 
 class SitesApart(UserPolicy):
-    """Depends on the sites of its trace."""
+    """Policy that depends on the sites of its trace."""
 
     def begin(self, trace):
         self.unit = 64 if trace.site.any() else 4096
@@ -28,7 +28,7 @@ class SitesApart(UserPolicy):
 
 
 def with_column(name, values):
-    """Return a trace whose events are always the same, with one column."""
+    """Return a trace with fixed events and one additional column."""
     trace = small_trace(1)
     column = np.resize(np.array(values), len(trace))
     events = trace.op, trace.object, trace.size

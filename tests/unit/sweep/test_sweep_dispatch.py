@@ -20,7 +20,7 @@ from simalloc.version import code_version
 
 
 class Client:
-    """Takes batches and never works on them."""
+    """A client that accepts batches and never works on them."""
 
     loop = None
 
@@ -131,7 +131,7 @@ def test_a_worker_s_cache_drops_what_was_used_longest_ago(plan):
 
 
 class Meddling:
-    """A lock: whenever it is free again, another of the worker's threads fetches another trace."""
+    """A lock after whose first release another thread of the worker fetches another trace."""
 
     def __init__(self, fetch):
         self._fetch = fetch

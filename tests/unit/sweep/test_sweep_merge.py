@@ -1,4 +1,4 @@
-"""Files of results put together, and saved from damage."""
+"""Files of results, merged and rescued from damage."""
 
 from dataclasses import replace
 
@@ -66,7 +66,7 @@ def test_a_file_is_not_merged_into_itself(results):
 
 @pytest.fixture
 def many(plan, results):
-    """A file of 400 runs over many pages, and its outcomes."""
+    """Return a file of 400 runs over many pages, and its outcomes."""
     first = carry_out(plan.tasks()[0], plan.sources[0].load())
     outcomes = [
         replace(first, key=key, row={**first.row, **key._asdict()})

@@ -1,4 +1,4 @@
-"""Plans: their runs, and the lines of their faults."""
+"""Plans: their runs, and the line numbers of their errors."""
 
 from dataclasses import replace
 from pathlib import Path

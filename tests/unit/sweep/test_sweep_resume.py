@@ -1,4 +1,4 @@
-"""Running plans: only the missing runs, whatever happened before."""
+"""Running plans: only the missing runs are made, after any previous events."""
 
 import subprocess
 import sys
@@ -26,11 +26,11 @@ from simalloc.trace import write_trace
 from simalloc.version import code_version
 
 CHANGING = {"seconds", "finished"}
-"""Figures of a run that a row of results does not have as they are: `finished` is a time there."""
+"""Figures of a run that differ in a row of results, where `finished` is a time."""
 
 
 class Notes(Observer):
-    """Records its notifications."""
+    """Observer that records its notifications."""
 
     def __init__(self):
         self.outcomes, self.events, self.given_up = [], 0, 0
@@ -41,7 +41,7 @@ class Notes(Observer):
     def finished(self, outcome):
         self.outcomes.append(outcome)
 
-    def left(self, task):  # noqa: ARG002 - as the base class has it
+    def left(self, task):  # noqa: ARG002 - the base class's parameter
         self.given_up += 1
 
 
@@ -298,7 +298,7 @@ def test_an_estimate_counts_all_and_measures_some(plan):
 
 @pytest.mark.parametrize("hours", [0, 1])
 def test_an_estimate_reckons_the_rest_as_what_was_measured(plan, monkeypatch, hours):
-    """Reading takes no time here, a replay two seconds an event: all is measured, or one run."""
+    """Reading takes no time, a replay two seconds per event; all runs or one run are measured."""
 
     def at_a_known_speed(task, trace):
         outcome = carry_out(task, trace)

@@ -28,7 +28,7 @@ def row(trace, policy, value, *, growth=4096, scale=16, code="1+a", error=None, 
 
 
 def grid(values, **options):
-    """Results of policies p0, p1 ... (rows) on traces t0, t1 ... (columns)."""
+    """Return results of policies p0, p1 ... (rows) on traces t0, t1 ... (columns)."""
     return Results(
         row(f"t{t}", f"p{p}", value, **options)
         for p, line in enumerate(values)
@@ -139,7 +139,7 @@ def test_where_takes_patterns_numbers_sizes_and_the_latest_code():
 
 
 def slow_chances(values):
-    """The same by brute force, with Student's t."""
+    """Return the chances by brute force, with Student's t."""
     pairs = list(product(range(len(values)), repeat=2))
 
     def t(pair, signs):
@@ -204,7 +204,7 @@ def test_a_ranking_leaves_out_what_not_all_have():
 
 
 def seeded(values, *, of="one"):
-    """Results as of `grid`, in which every trace is another seed of one program."""
+    """Return results like `grid`, in which every trace is another seed of one program."""
     return Results(
         {**found, "program": of, "seed": int(found["trace"][1:])} for found in grid(values)
     )

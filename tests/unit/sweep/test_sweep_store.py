@@ -1,4 +1,4 @@
-"""The file of results: written results stay, once, and impossible ones are reported."""
+"""The file of results: each written result stays exactly once, and impossible ones are reported."""
 
 import errno
 import sqlite3
@@ -189,7 +189,7 @@ def test_a_header_that_says_too_many_pages_loses_no_rows(results, outcomes, monk
     content = bytearray(results.read_bytes())
     content[28:32] = b"\xff" * 4
     results.write_bytes(content)
-    monkeypatch.setattr("simalloc.sweep.salvage.os.truncate", refuse)  # as most file systems do
+    monkeypatch.setattr("simalloc.sweep.salvage.os.truncate", refuse)  # as in most file systems
     found, unreadable = salvage(results)
     assert [outcome.key for outcome in found] == [outcome.key for outcome in outcomes]
     assert unreadable == 0

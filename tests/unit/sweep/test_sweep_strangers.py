@@ -1,4 +1,4 @@
-"""Files of results that a stranger has made: refused with a sentence, or read within bounds."""
+"""Untrusted files of results are refused with a message, or read within limits."""
 
 import math
 import sqlite3
@@ -17,7 +17,7 @@ from simalloc.sweep.task import carry_out
 
 @pytest.fixture
 def stranger(plan, tmp_path):
-    """A function that makes a file of three runs, and has SQL executed on it."""
+    """Return a function that makes a file of three runs and executes SQL on it."""
     tasks = plan.tasks()[:3]
 
     def make(*statements):
@@ -33,7 +33,7 @@ def stranger(plan, tmp_path):
 
 
 def commands(path, output):
-    """Yield each command that reads results, done."""
+    """Yield the result of each command that reads results."""
     yield simalloc("results", path)
     yield simalloc("results", path, "--format", "csv")
     yield simalloc("results", path, "--rank", "4")

@@ -1,4 +1,4 @@
-"""Sweeps of policies in Python: in processes of their own, and whatever becomes of these."""
+"""Sweeps of policies in Python, in separate processes, including the failures of such processes."""
 
 import os
 import signal
@@ -69,7 +69,7 @@ def processes(folder):
 
 
 def is_running(process):
-    """Say whether a process is there and is more than a zombie."""
+    """Return whether a process exists and is not a zombie."""
     with suppress(OSError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
@@ -149,7 +149,7 @@ def test_traces_in_memory_are_sent(folder):
 
 
 class Here(UserPolicy):
-    where: list = []  # noqa: RUF012 - for the tests to read
+    where: list = []  # noqa: RUF012 - read by the tests
 
     def malloc(self, heap, size):
         self.where.append(os.getpid())
@@ -193,7 +193,7 @@ def test_memory_counts_the_copies_in_the_processes(folder, results):
 
 
 class Interrupts(Observer):
-    """Stops the sweep as soon as the first run has ended."""
+    """Observer that stops the sweep when the first run has ended."""
 
     def finished(self, outcome):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The examples of docs/python-policies.md have the results shown there."""
+"""The examples of docs/python-policies.md produce the results shown in the page."""
 
 import doctest
 import sys
@@ -16,7 +16,7 @@ PAGE = DOCS / "python-policies.md"
 
 
 def fenced(kind):
-    """Return the first block of code of a kind."""
+    """Return the first code block of a kind."""
     return PAGE.read_text("utf-8").partition(f"```{kind}\n")[2].partition("```")[0]
 
 

@@ -1,4 +1,4 @@
-"""Every mistake of a policy in Python is an error that names the event, and never a crash."""
+"""Every mistake of a policy in Python is an error that names the event, never a crash."""
 
 import gc
 import re
@@ -18,7 +18,7 @@ from simalloc.trace import Op, Trace
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
-# Event 3 frees the middle one of three objects; event 5 makes the last one larger.
+# Event 3 frees the middle one of three objects; event 5 enlarges the last object.
 TRACE = Trace.from_events([M, M, M, F, M, R], [0, 1, 2, 1, 3, 3], [10, 20, 30, 0, 40, 50])
 
 
@@ -117,7 +117,7 @@ def test_a_free_that_fails_is_the_event_that_is_named():
             heap.insert(block)
 
     assert failing(Fails).startswith("event 3 (free of 320 scaled bytes): <Block [160, 480) listed")
-    last = Trace.from_events([M, F], [0, 0], [10, 0])  # nothing comes after it
+    last = Trace.from_events([M, F], [0, 0], [10, 0])  # no event follows
     assert failing(Fails, last).startswith("event 1 (free")
     for rule in ("free-first", "move"):
         both = Trace.from_events([M, R], [0, 0], [10, 20])

@@ -1,4 +1,4 @@
-"""Policies in Python that use more of a request than its size."""
+"""Policies in Python that use other properties of a request than its size."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from simalloc.trace import Op, Trace
 
 
 class ByThread(UserPolicy):
-    """The low end of a fresh block for thread 0, the high end for all others."""
+    """Policy that uses the low end of a new block for thread 0, and the high end for others."""
 
     def malloc(self, heap, size, *, thread, site):
         block = heap.extend(size + 1000 * site)
@@ -21,7 +21,7 @@ class ByThread(UserPolicy):
 
 
 class Curious(UserPolicy):
-    """Asks for what no trace has."""
+    """Policy that requests a column that no trace has."""
 
     def malloc(self, heap, size, *, weather):
         return heap.extend(size)
