@@ -70,10 +70,10 @@ def grids_table() -> Table:
     )
     note = (
         f"A row assumes heaps that are multiples of a unit, in bytes after division by 16. A cell "
-        f"counts the distinct percentages that one choice of peak live bytes explains, of their "
+        f"states how many distinct percentages one choice of peak live bytes explains, and the "
         f"total. Chance: the mean and maximum of this count over {draws:,} imitations of the table "
-        f"with multiples of {DESCRIBED} bytes, the text's unit. Imitations as good: those whose "
-        f"count reaches the printed table's count."
+        f"with multiples of {DESCRIBED} bytes, the text's unit. Imitations as good: imitations "
+        f"whose count reaches the count of the printed table."
     )
     return Table("Growth units that explain the 4K rows of table 4", columns, rows, (note,))
 
@@ -91,9 +91,9 @@ def truths_table() -> Table:
     columns = ("true unit, bytes", "itself explains", "mean", "maximum", "imitations as good")
     note = (
         f"A row assumes heaps that are multiples of the true unit only. Itself explains: "
-        f"percentages of the printed table that the true unit explains. Mean, maximum: percentages "
-        f"that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of the table. "
-        f"Imitations as good: those that reach the {found} of the printed table."
+        f"number of printed percentages that the true unit explains. Mean, maximum: number of "
+        f"percentages that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of "
+        f"the table. Imitations as good: imitations that reach {found}, as the printed table does."
     )
     return Table(f"Could steps of {PRINTED:,} bytes be chance?", columns, rows, (note,))
 
@@ -107,9 +107,9 @@ def rows_table() -> Table:
         cells = [f"{fit.hits}/{fit.cells}, chance {fit.expected:.1f}" for fit in fits]
         rows.append((label(policy), *cells))
     note = (
-        "A cell counts the printed percentages that multiples of the unit match, of those narrow "
-        "enough to decide, and the number that heaps of any size match by chance. The 4K rows fix "
-        "the peak live bytes."
+        "A cell considers the printed percentages that are exact enough to decide on a unit. It "
+        "states how many of them multiples of the unit match, and how many heaps of any size match "
+        "by chance. The 4K rows fix the peak live bytes."
     )
     return Table(
         "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)

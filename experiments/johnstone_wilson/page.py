@@ -195,7 +195,7 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
             for name in MISSING_BYTES
         },
         "lacking_16k": listed(
-            [f"{label(name)} has {here} of {said}" for name, (said, here) in lacking.items()]
+            [f"{label(name)} {here} of {said}" for name, (said, here) in lacking.items()]
         ),
         "buddy_pinned": results.runs[pinned.job("espresso", "binary-buddy")].peak_heap_bytes,
         "lifo_pinned": {

@@ -109,9 +109,9 @@ def all_rows_table(runs: Runs) -> Table:
         rows.append(tuple(row))
     columns = ("program", "was", *(f"#{n} {what}" for n in NUMBERS for what in ("tau", "interval")))
     note = (
-        "Fitted: the rules of the list were first chosen on this program, or its trace was made "
-        "from the figures. Fitted in part: the order of frees in an obstack was chosen on GCC. "
-        "Intervals: 95 %, over samples of the rows."
+        "Fitted: the rules of the list were first chosen on this program, or the program's trace "
+        "was made from the figures. Fitted in part: the order of frees in an obstack was chosen on "
+        "this program. Intervals: 95 %, over samples of the rows."
     )
     return Table("Order of all sixteen rows, growth as printed", columns, rows, (note,))
 
