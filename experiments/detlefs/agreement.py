@@ -35,7 +35,7 @@ def agreement_table(results: Results) -> Table:
         for table in ("table 9, same runs", "table 10, all")
         for what in ("minimum", "median", "maximum", "near")
     ]
-    note = f"Near is within {100 * NEAR:.0f} %."
+    note = f"Near: within {100 * NEAR:.0f} % of print."
     return Table("Measured over printed", ("allocator", *columns), rows, (note,))
 
 

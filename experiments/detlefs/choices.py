@@ -76,7 +76,7 @@ def buffers_choice_table(runs: Runs, buffered: Mapping[str, int]) -> Table:
             mark = "as table 2 says" if number == buffered.get(program, 0) else ""
             rows.append((mark, number, *heaps, cells_near(runs, program, number)))
     columns = ("", "buffers", *map(PAPER.label, names), "near")
-    note = f"near: the number of the five that are within {100 * NEAR:.0f} % of print."
+    note = f"near: the number of mallocs within {100 * NEAR:.0f} % of print."
     return Table("Table 9 by the number of stdio buffers, K of 1024", columns, rows, (note,))
 
 
