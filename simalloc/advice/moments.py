@@ -38,7 +38,7 @@ class Moment(Enum):
 _WORDS: Final[Mapping[Moment, str]] = {
     Moment.PEAK: "at its peak",
     Moment.UNUSED: "when unused memory peaks",
-    Moment.MEAN: "on average over time",
+    Moment.MEAN: "on average",
 }
 
 

@@ -116,8 +116,8 @@ def unseen(size: float) -> str:
 def too_small(events: int, live: int) -> str:
     """Return a refusal: the trace has too few events and bytes."""
     return (
-        f"No verdict: the trace has only {counted(events, 'event')} and a live peak of "
-        f"{spelled(live)}. If the program allocates more, the recording missed it."
+        f"No verdict: the trace has only {counted(events, 'event')} and at most {spelled(live)} of "
+        f"live bytes. If the program allocates more, the recording is incomplete."
     )
 
 
@@ -128,15 +128,14 @@ def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
     held, live = now.moments[first], live_at(now, first)
     ratio = held / live if live else 0
     decimals = 1 if ratio < 10 else 0
-    times = f" ({ratio:,.{decimals}f} times the {spelled(live)} that are live then)"
+    times = f" ({ratio:,.{decimals}f} times the {spelled(live)} of live data)"
     further = "".join(
-        f" {other.words.capitalize()}, the memory would fall from {spelled(now.moments[other])} to "
-        f"{spelled(best.moments[other])}."
+        f" {other.words.capitalize()}, it would fall {_change(now, best, other)}."
         for other in others
     )
     return (
-        f"Recommended: `{best.line}`. This setting would reduce the heap's resident memory from "
-        f"{spelled(held)}{times if ratio else ''} to {spelled(best.moments[first])} {first.words}."
+        f"Recommended: `{best.line}`. {first.words.capitalize()}, the heap's resident memory would "
+        f"fall from {spelled(held)}{times if ratio else ''} to {spelled(best.moments[first])}."
         f"{further}"
     )
 
@@ -155,8 +154,8 @@ def second(choice: Choice, moments: Sequence[Moment]) -> str:
         return ""
     to = spelled(choice.second.moments[moments[0]])
     return (
-        f"The best setting of another malloc, `{choice.second.line}`, would reduce the heap's "
-        f"resident memory to {to} {moments[0].words}."
+        f"The second choice is `{choice.second.line}`, the best setting of another malloc. "
+        f"{moments[0].words.capitalize()}, the heap's resident memory would fall to {to}."
     )
 
 
@@ -165,21 +164,23 @@ def by_moment(choice: Choice) -> str:
     now = choice.now
     parts = []
     for moment, setting in choice.by_moment:
-        more = [
-            _change(now, setting, other)
+        change = _change(now, setting, moment)
+        parts.append(
+            f"{moment.words.capitalize()}, `{setting.line}` would reduce the heap's resident "
+            f"memory {change}."
+        )
+        parts += [
+            f"{other.words.capitalize()}, it would rise {_change(now, setting, other)}."
             for other in Moment
             if setting.moments[other] > now.moments[other] + MIN_BYTES
         ]
-        raises = f", but raise it {_listed(more)}" if more else ""
-        change = _change(now, setting, moment)
-        parts.append(f"`{setting.line}` would reduce the heap's resident memory {change}{raises}.")
     return " ".join(parts)
 
 
 def _change(now: Setting, setting: Setting, moment: Moment) -> str:
     """Spell the resident bytes of two settings at a moment."""
     held, would_hold = now.moments[moment], setting.moments[moment]
-    return f"from {spelled(held)} to {spelled(would_hold)} {moment.words}"
+    return f"from {spelled(held)} to {spelled(would_hold)}"
 
 
 def no_change(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
@@ -205,7 +206,7 @@ def _near(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
     more = {moment: now.moments[moment] - least[moment] for moment in Moment}
     if choice.by_moment:
         return (
-            f"no setting reduces the memory of {name} at one moment without raising it at another"
+            f"each setting that needs less memory than {name} at one moment needs more at another"
         )
     if all(value <= 0 for value in more.values()):
         return f"{name} needs the least memory of all settings{of_those or ' tried'}"
@@ -251,28 +252,27 @@ def cost(best: Setting) -> str:
     if spent.max_seconds < MIN_SECONDS:
         return "The change costs no measurable CPU time."
     unknown = (
-        " Its share of the program's CPU time is unknown because the trace has no times."
+        " The share of the program's CPU time is unknown because the trace has no times."
         if spent.share is None
         else ""
     )
-    return f"The change costs {_price(spent)}.{unknown}"
+    return f"The change costs {_price(spent)}{unknown}"
 
 
 def _price(spent: Cost) -> str:
-    """Format a cost: seconds, share, and components."""
+    """Format a cost as the end of a sentence, and its causes as further sentences."""
     seconds, shares = max(spent.seconds, 0), ""
     if spent.of_seconds is not None:
         least, most = (100 * each / spent.of_seconds for each in (seconds, spent.max_seconds))
         shares = f" ({least:.1f} to {most:.1f} % of the program's)"
-    reasons = [_more(spent.faults, "page faults"), _more(spent.system_calls, "system calls")]
+    causes = {"page fault": spent.faults, "system call": spent.system_calls}
+    more = [counted(number, what) for what, number in causes.items() if number > 0]
+    fewer = [counted(-number, what) for what, number in causes.items() if number < 0]
     if spent.uncached > 0:
-        reasons.insert(0, f"{spent.uncached:,} requests without a thread cache")
-    return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares} for {_listed(reasons)}"
-
-
-def _more(number: int, what: str) -> str:
-    """Format a difference of counts."""
-    return f"{abs(number):,} {'fewer' if number < 0 else 'more'} {what}"
+        more.insert(0, f"{spent.uncached:,} requests without a thread cache")
+    adds = f" It adds {_listed(more)}." if more else ""
+    saves = f" It saves {_listed(fewer)}." if fewer else ""
+    return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares}.{adds}{saves}"
 
 
 def beyond(setting: Setting, budget: float) -> str:
@@ -280,7 +280,7 @@ def beyond(setting: Setting, budget: float) -> str:
     most = helped_words(setting)
     return (
         f"`{setting.line}` would reduce the heap's resident memory to {most}. This setting costs "
-        f"{_price(setting.cost)}. The upper limit of this cost exceeds the {100 * budget:g} % that "
+        f"{_price(setting.cost)} The upper limit of this cost exceeds the {100 * budget:g} % that "
         f"--max-cost allows."
     )
 

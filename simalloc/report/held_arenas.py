@@ -18,10 +18,10 @@ def arenas_text(held: HeldArenas) -> str:
     sparse = held.sparse
     blocks, data = sum(each.blocks for each in sparse), sum(each.bytes for each in sparse)
     return (
-        f"After event {held.event:,}, Python has the most mapped memory that is not live: "
-        f"{len(held.arenas):,} arenas of {held.arena_bytes >> 10:,} KiB. In the {len(sparse):,} "
-        f"nearly empty arenas (at most a tenth in use), {blocks:,} blocks ({data:,} bytes) pin "
-        f"{len(sparse) * held.arena_bytes:,} bytes."
+        f"Python's unused memory (mapped but not live) peaks after event {held.event:,}. Python "
+        f"then has {len(held.arenas):,} arenas of {held.arena_bytes >> 10:,} KiB. {len(sparse):,} "
+        f"of them are nearly empty (at most a tenth in use). In the nearly empty arenas, "
+        f"{blocks:,} blocks ({data:,} bytes) pin {len(sparse) * held.arena_bytes:,} bytes."
     )
 
 

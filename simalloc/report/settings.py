@@ -24,9 +24,9 @@ _WIDTH: Final = 100
 _MIB: Final = 1 << 20
 
 _MOMENTS: Final = (
-    "Resident memory of the heap in MiB, including headers, tables and the data of the library.",
-    "unused: when the current malloc has the most unused memory (resident but not live).",
-    "mean: over time, or over events if the trace has no times.",
+    "Resident heap memory in MiB, including headers, tables and static data of the malloc library.",
+    "unused: resident memory when unused memory (resident, not live) peaks in the current malloc.",
+    "mean: average over time (over events if the trace has no times).",
 )
 _POSSIBLE: Final = "best possible: the smallest heap if all requests are known in advance."
 _RARE: Final = (
@@ -166,7 +166,7 @@ def footprints_table(
     for allocator in dict.fromkeys(one.candidate.allocator for one in settings):
         of_it = [one for one in settings if one.candidate.allocator == allocator]
         best = min(of_it, key=lambda one: one.moments[advice.moment])
-        shown.setdefault(id(best), ("best of this malloc", best))
+        shown.setdefault(id(best), ("best setting of this malloc", best))
     both = advice.best is advice.now
     shown[id(advice.best)] = (
         f"{now}, no change recommended" if both else "recommended",
@@ -190,7 +190,7 @@ def footprints_table(
     rows += [
         (
             f"{native.allocator} (measured)",
-            f"before the first request: {spell_bytes(native.start.resident)}",
+            f"{spell_bytes(native.start.resident)} before the first request",
             *_spelled(native.resident),
             _against(native.resident.peak_bytes, advice.now.peak_bytes),
             *_spelled(native.mapped)[::2],
@@ -199,7 +199,7 @@ def footprints_table(
     ]
     columns = (
         "malloc", "note", "peak resident", "mean resident", "final resident",
-        f"peak against {now} malloc",
+        f"peak relative to {now} malloc",
         "peak mapped", "final mapped",
     )  # fmt: skip
     return Table("", columns, rows)
@@ -353,7 +353,7 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     top = max(*over_time, *model)
     return [
         f"Measured resident memory of the process ({served}): {measured}.",
-        f"Predicted resident memory of its heap: {modelled}. Both on the same scale:",
+        f"Predicted resident memory of its heap: {modelled}. Both bars have the same scale:",
         f"  process  {bars(over_time, top)}",
         f"  heap     {bars(model, top)}",
         *([_UNWRITTEN] if real.max() < now.peak_bytes else []),

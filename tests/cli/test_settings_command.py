@@ -95,7 +95,7 @@ def test_one_object_has_the_machine_the_verdict_and_the_rows(trace):
 def test_the_table_names_the_machine_and_fits_100_columns(trace):
     text = settings(trace).stdout
     assert "Machine: 8 cores (assumed; use --cores), pages of 4 KiB." in text
-    table = text[: text.index("Resident memory of the heap")]
+    table = text[: text.index("Resident heap memory")]
     assert max(map(len, table.splitlines())) <= 100
     assert "Machine: 64 cores (given)" in settings(trace, "--cores", "64").stdout
 

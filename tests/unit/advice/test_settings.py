@@ -68,7 +68,7 @@ def test_the_verdict_names_a_line_that_helps(idle):
     advice = advise(trace, glibc, recorded({"malloc": "glibc 2.36"}))
     assert advice.line == "export MALLOC_ARENA_MAX=1"
     assert advice.text.startswith(
-        f"Recommended: `{advice.line}`. This setting would reduce the heap's resident memory "
+        f"Recommended: `{advice.line}`. At its peak, the heap's resident memory would fall from "
     )
     assert "or record the program with `--times`" in advice.text
     assert " thread arenas contain " in advice.text
