@@ -193,9 +193,9 @@ def _natives(
 
 def _left_out(source: EventSource, max_events: int) -> str:
     return (
-        f"simalloc: {source.name} has more than {max_events:,} events; omitted: real allocators "
-        "(`simalloc native` replays it) and, unless chosen with -p, the best possible heap and "
-        "trees that are never balanced"
+        f"simalloc: {source.name} has more than {max_events:,} events. The page omits real "
+        "allocators; `simalloc native` replays the trace through them. The best possible heap and "
+        "policies with unbalanced trees are omitted unless they are chosen with -p"
     )
 
 

@@ -17,8 +17,8 @@ _SMALL: Final = 1000 * _MIB
 DEFAULT: Final = "default"
 """Name of the row without settings."""
 CAVEAT: Final = (
-    "Retries and calls (allocations + frees) are counted on the smallest device. A program that "
-    "reacts to an out-of-memory error would make other requests."
+    "Retries and calls (allocations + frees) are counted on the smallest device. The model "
+    "assumes that the program makes the same requests on every device."
 )
 
 
@@ -58,7 +58,7 @@ def model_table(found: WhatIf) -> Table:
         notes.append(f"The recorded settings cannot be modelled: {found.misunderstood}.")
     if real.get("first_reserved_bytes") and not found.model_has_start:
         notes.append("The model's calls include calls for blocks live when the recording began.")
-    return Table("Model beside real", ("", "real", "model", "difference %"), rows, notes)
+    return Table("Recorded run and model", ("", "recorded", "model", "difference %"), rows, notes)
 
 
 def settings_table(found: WhatIf) -> Table:
@@ -72,7 +72,7 @@ def settings_table(found: WhatIf) -> Table:
     empty = [None] * (len(columns) - 2)
     rows += [
         ("bound: live bytes", _mib(found.live), *empty),
-        ("bound: live, rounded to 512", _mib(found.live_rounded), *empty),
+        ("bound: live, rounded up to 512 bytes", _mib(found.live_rounded), *empty),
         ("without a cache", _mib(found.no_cache), *empty),
     ]
     return Table("Settings, MiB", columns, rows, (CAVEAT, *sentences(found)))
@@ -83,11 +83,11 @@ def pinned_table(shown: DeviceMap) -> Table:
     found = shown.pinned
     places = any(one.place for one in found.worst)
     columns = [
-        "shown at",
+        "position in the map",
         "size",
         "not requested",
         "objects",
-        "stays longest",
+        "freed last",
         "bytes",
         "since event",
     ]
@@ -118,7 +118,7 @@ def pinned_table(shown: DeviceMap) -> Table:
             f"not requested."
         ),
     ]
-    title = f"Half-empty segments with {shown.settings or DEFAULT}"
+    title = f"Half-empty segments under the settings {shown.settings or DEFAULT}"
     return Table(title, columns, rows, notes)
 
 
@@ -149,9 +149,7 @@ def sentences(found: WhatIf) -> tuple[str, ...]:
         )
     if found.interrupted:
         said.append(_interrupted(found))
-    said.append(
-        f"The smallest sufficient device has {best.smallest // _MIB:,} MiB, with these settings:"
-    )
+    said.append(f"A device of {best.smallest // _MIB:,} MiB is sufficient with these settings:")
     return (*said, paste(best.settings))
 
 

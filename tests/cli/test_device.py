@@ -85,7 +85,7 @@ def test_every_figure_in_json(snapshot):
 
 def test_the_tables_say_what_it_comes_to(snapshot):
     result = device(snapshot, "--capacity", "100M", "--settings", "max_split_size_mb:25")
-    assert "Model beside real" in result.stdout
+    assert "Recorded run and model" in result.stdout
     assert "max_split_size_mb:25" in result.stdout
     assert "No setting can fit 100 MiB: peak live is 125,829,120 bytes" in result.stdout
     assert "PYTORCH_ALLOC_CONF" in result.stdout.splitlines()[-1]
@@ -144,7 +144,7 @@ def test_ctrl_c_of_the_command_prints_what_is_known(snapshot, monkeypatch, capsy
         main(["device", str(snapshot), str(snapshot)])
     printed = capsys.readouterr()
     assert ended.value.code == 130
-    assert printed.out.count("Model beside real") == 1
+    assert printed.out.count("Recorded run and model") == 1
     assert "Interrupted" in printed.out
     assert "interrupted" in printed.err
 

@@ -77,8 +77,8 @@ def device_page(tmp_path_factory):
 
 def test_a_device_page_says_what_would_have_fitted(device_page):
     text = device_page.read_text("utf-8")
-    for part in ("The smallest sufficient device", "max_split_size_mb:21", "fits 1 GiB",
-                 "Half-empty segments", "stays longest", "--capacity 1073741824"):  # fmt: skip
+    for part in ("MiB is sufficient with these settings:", "max_split_size_mb:21", "fits 1 GiB",
+                 "Half-empty segments", "freed last", "--capacity 1073741824"):  # fmt: skip
         assert part in text
     assert not re.search(r"\$\w", text), "every placeholder is filled"
 
@@ -125,7 +125,7 @@ def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
     assert [run.peak_heap_bytes for run in found.runs] == [run.peak_heap_bytes for run in together]
     text = page_of([found], "simalloc report start.npz").decode()
     ranking = text.split("Placement policies</h3>")[1].split("<h3>")[0]
-    assert "the best possible heap, real allocators and trees" in ranking
+    assert "The best possible heap and the policies whose search trees" in ranking
     assert "known in advance" not in ranking
 
 
@@ -151,7 +151,7 @@ def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
     given = str(tmp_path / "start.npz")
     result = report(given, "-p", "abt-ff", "-o", f"{given}.html")
     assert result.exit_code == 0
-    assert "omitted: real allocators" in result.stderr
+    assert "The page omits real allocators" in result.stderr
     text = (tmp_path / "start.npz.html").read_text("utf-8")
     assert "abt-ff</th>" in text
     assert "abt-bf</th>" not in text
@@ -161,7 +161,9 @@ def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
 
 def test_the_code_on_the_page_runs(page, tmp_path):
     code = html.unescape(
-        page.read_text("utf-8").split("and the pins:</p>\n<pre>")[1].split("</pre>")[0]
+        page.read_text("utf-8")
+        .split("the objects that pin the heap:</p>\n<pre>")[1]
+        .split("</pre>")[0]
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
     assert {path.name for path in tmp_path.iterdir()} == {"maps.png", "heaps.png", "lives.png"}
@@ -405,4 +407,7 @@ def test_what_is_left_out_of_a_longer_trace_is_said(tmp_path, monkeypatch):
         "", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
         "purge_delay=0", "decommit_delay=0",
     }  # fmt: skip
-    assert "the page omits settings that seldom help" in page_of([found], "simalloc").decode()
+    assert (
+        "the page omits run-to-run variation and settings that seldom help"
+        in page_of([found], "simalloc").decode()
+    )

@@ -78,17 +78,25 @@ def _tree(trees: Mapping[str, Tree], frames: dict[Frame, int], names: list[str])
     }
 
 
+_LABELS: Final = {
+    "way": "direction of the calls",
+    "policy": "policy",
+    "width": "measure of the widths",
+    "colour": "measure of the colours",
+}
+
+
 def flame_figure(key: str, data: dict[str, Any]) -> str:
     """Return the figure of a flame graph, which the script fills; `key` is its identifier."""
     words = {each["key"]: each["words"] for each in data["measures"]}
     choices = {
-        "way": {"top-down": "from main down", "bottom-up": "from what allocates up"},
+        "way": {"top-down": "from main down", "bottom-up": "from allocating code up"},
         "policy": {name: f"heap of {name}" for name in data["policies"] if name},
         "width": {name: f"width: {said}" for name, said in words.items()},
         "colour": {name: f"colour: {words[name]}" for name in data["colours"]},
     }
     selects = "".join(
-        f'<select data-choice="{name}" aria-label="{name}">'
+        f'<select data-choice="{name}" aria-label="{_LABELS[name]}">'
         + "".join(
             f'<option value="{escape(value)}">{escape(said)}</option>'
             for value, said in options.items()

@@ -94,7 +94,8 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     return (
         f"<p>{_WORDS}</p>\n{apart}"
         f'<div class="wide">{table}</div>\n'
-        "<p>Each box is a function, below its caller. The width of a box is the function's share. "
+        "<p>Each box is a function, below its caller. Its width is the function's share of the "
+        "chosen measure. "
         "Callers in Python's import system and evaluator are omitted. Click a box to zoom in, or "
         "use the arrow keys, Enter, Backspace and Escape.</p>\n"
         f"{flame_figure(f'{key}-flame', flame_data(code.profiles))}\n"

@@ -23,6 +23,12 @@ _NAMED: Final = 2
 """Maximum number of objects per column that a map can name."""
 
 
+_WORDS: Final = (
+    "<em>Split free</em> memory cannot be returned, because its segment is in use. <em>Whole "
+    "free</em> memory is returned before an out-of-memory error is raised."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class DeviceFindings:
     """A device's trace under several settings, with maps of the recorded and the best setting."""
@@ -63,7 +69,7 @@ def device_sections(findings: DeviceFindings, key: str) -> list[tuple[str, str]]
     tables = "".join(f'<div class="wide">{html(table)}</div>' for table in _tables(findings.found))
     return [
         ("", _verdict(findings.found)),
-        ("Settings", tables),
+        ("Settings", f"{tables}<p>{_WORDS}</p>"),
         ("The device's memory", _maps(findings, key)),
         ("Half-empty segments", "".join(_pinned(one) for one in findings.maps)),
         ("Reproduce this page", _again(findings)),

@@ -111,8 +111,8 @@ def map_figures(words: str, figures: Sequence[str]) -> str:
     """Return maps below a text on them and instructions for their use."""
     return (
         f"<p>{words} To zoom in, drag over a part of a map. Two fingers, the wheel with Ctrl, and "
-        "the keys + and − also zoom. The arrow keys move the map. Double-click to see all of "
-        "it.</p>\n"
+        "the keys + and − also zoom. The arrow keys move the map. Double-click to see the "
+        "whole map.</p>\n"
         '<div class="heap-maps"><div class="ages"></div>\n'
         + "\n".join(figures)
         + "\n<noscript><p>The maps need JavaScript, which is disabled.</p></noscript></div>"

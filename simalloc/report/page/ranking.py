@@ -44,7 +44,7 @@ def ranking_table(findings: Findings) -> str:
     return (
         '<table class="ranking"><thead><tr><th scope="col">policy</th>'
         f'<th scope="col">peak heap</th>{heads}'
-        '<th class="minor" scope="col">blocks visited</th></tr></thead>\n'
+        '<th class="minor" scope="col">mean blocks visited</th></tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table>"
     )
 

@@ -153,14 +153,15 @@ def _settings(findings: Findings) -> str:
         wide=True,
     )
     fewer = (
-        f" Because the trace has more than {SHORT_EVENTS:,} events, the page omits settings that "
-        "seldom help (<code>simalloc settings</code> tries them) and run-to-run variation."
+        f" Because the trace has more than {SHORT_EVENTS:,} events, the page omits run-to-run "
+        "variation and settings that seldom help. <code>simalloc settings</code> tries these "
+        "settings."
         if len(findings.trace) > SHORT_EVENTS
         else ""
     )
     return (
         "<p>The table shows the heap's resident memory at its peak, when unused memory peaks, on "
-        f"average over time, and after the last event.{fewer}</p>\n"
+        f"average, and after the last event.{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
 
@@ -170,12 +171,14 @@ def _ranking(findings: Findings) -> str:
     real = "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
     if findings.possible is None:
         real += (
-            f"<p>Because the trace has more than {SHORT_EVENTS:,} events, the best possible heap, "
-            "real allocators and trees that are never balanced are omitted unless requested.</p>"
+            f"<p>Because the trace has more than {SHORT_EVENTS:,} events, the page omits real "
+            "allocators. The best possible heap and the policies whose search trees are not "
+            "balanced are omitted unless they are requested.</p>"
         )
     return (
-        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} The "
-        f"realloc rule is “{run.realloc.value}” (<code>simalloc run --help</code>).</p>"
+        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} For "
+        f"a realloc, the rule “{run.realloc.value}” of <code>simalloc run --help</code> "
+        "applies.</p>"
         "<p>The bars show the peak heap of each policy; the darker part is peak live. A heap of "
         f"more than {LONGEST_BAR} times peak live has a pointed bar. #1 is the mean of heap / live "
         "− 1 over events, #2 is heap / live − 1 at peak live, #3 is heap / live − 1 at the peak "
@@ -193,8 +196,9 @@ def _scales(runs: Sequence[Run]) -> str:
         f"{scale} in {counted(sum(run.scale == scale for run in runs), 'row')}" for scale in scales
     ]
     return (
-        "The replay multiplies sizes by a scale and divides the figures by the same scale. The "
-        f"scale is {', '.join(rows[:-1])} and {rows[-1]}."
+        "As in the paper by Johnstone &amp; Wilson, the replay multiplies sizes by a scale and "
+        "divides the figures by the same scale. The scale is "
+        f"{', '.join(rows[:-1])} and {rows[-1]}."
     )
 
 
@@ -226,8 +230,8 @@ def _pins(mapped: Mapped, key: str) -> str:
     opened = " open" if share >= _MUCH_FREE else ""
     return (
         f"<h4>{escape(mapped.name)} ({mapped.role})</h4>\n"
-        f"<p>The heap's mapped bytes peak at {spell_bytes(found.heap_bytes)}, first after event "
-        f"{found.event:,}. At this event, {spell_bytes(found.live_bytes)} are live and "
+        f"<p>The heap's mapped bytes reach their peak of {spell_bytes(found.heap_bytes)} "
+        f"after event {found.event:,}. At this event, {spell_bytes(found.live_bytes)} are live and "
         f"{spell_bytes(found.free_bytes)} ({spell_percent(share)}) are in free blocks. The "
         "remaining bytes are cached blocks, headers, rounding and tables.</p>\n"
         f'<details{opened}><summary>objects that pin free memory</summary><div class="pair">\n'
@@ -242,7 +246,7 @@ def _pins_table(title: str, pins: Sequence[Pin], key: str) -> str:
         (
             f"{pin.object:,}",
             f"{pin.requested:,}",
-            "own mapping" if pin.address >= MAPPED_FROM else spell_bytes(pin.address),
+            "mapped region" if pin.address >= MAPPED_FROM else spell_bytes(pin.address),
             f"{pin.since:,}",
             spell_bytes(pin.holds),
         )
@@ -269,9 +273,14 @@ def _to_stack(pin: Pin, key: str) -> str:
 
 def _wastes(findings: Findings) -> str:
     table = html(waste_table(findings.wastes), sizes=True)
+    real = (
+        " Real allocators, measured on this machine, report only their total."
+        if findings.natives
+        else ""
+    )
     return (
-        "<p>Each heap is shown at the peak of its mapped bytes, including headers and tables. Real "
-        "allocators, measured on this machine, report only their total.</p>\n"
+        "<p>Each heap is shown at the peak of its mapped bytes, including headers and tables."
+        f"{real}</p>\n"
         f'{waste_chart(findings.wastes)}<div class="wide">{table}</div>'
     )
 
@@ -301,7 +310,8 @@ def _again(findings: Findings) -> str:
         "<p>These commands print the verdict, the ranking and the statistics:</p>\n"
         f"<pre>simalloc settings {name}\nsimalloc run {name}{options}\n"
         f"simalloc info {name}</pre>\n"
-        "<p>This Python code makes the maps, the pictures and the pins:</p>\n"
+        "<p>This Python code draws the maps and the charts. It also prints the objects that pin "
+        "the heap:</p>\n"
         f"<pre>{escape(_code(findings))}</pre>\n"
         f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
     )

@@ -75,7 +75,7 @@ def about_trace(findings: Findings) -> Iterator[str]:
     yield (
         f"{kinds:,} of the {counted(all_kinds, 'requested size')} "
         f"{'accounts' if kinds == 1 else 'account'} for 90 % of the objects. The largest object "
-        f"has {spell_bytes(sizes.largest)}."
+        f"is {spell_bytes(sizes.largest)}."
     )
     left = statistics.never_freed
     if left.objects:
