@@ -14,7 +14,7 @@ from simalloc.files import replacing
 from simalloc.version import code_version
 
 _MEASURING: Final = ("knowing.py", "measuring.py", "small.py")
-"""Source files that determine a result, besides the adversaries and those in `code_version`."""
+"""Source files that determine a result, besides the adversaries and the files of `code_version`."""
 
 
 @cache

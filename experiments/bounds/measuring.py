@@ -80,7 +80,10 @@ LONG: Final = {
 
 @dataclass(frozen=True)
 class Possible:
-    """One trace: heaps as excess over peak live, in bytes; `by_pages` is of `BY_PAGES`."""
+    """One trace: heaps as excess over peak live, in bytes.
+
+    `by_pages` is the excess of the policy `BY_PAGES`.
+    """
 
     trace: str
     live: int
@@ -104,7 +107,7 @@ class Possible:
 
     @property
     def has_room(self) -> bool:
-        """True if first fit and best fit both waste more than `ROOM` of peak live."""
+        """True if both first fit and best fit waste more than `ROOM` of peak live."""
         return self.wasted > ROOM * self.live
 
 

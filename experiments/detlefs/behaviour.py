@@ -43,7 +43,7 @@ def comparison(described: Mapping[str, Statistics]) -> Comparison:
 def buffers(program: str, described: Statistics) -> int:
     """Return the number of stdio buffers that turn the trace's peak into the printed peak.
 
-    Returns 0 if no number up to three matches to one K.
+    Returns 0 if no number up to three agrees within one K.
     """
     gap = PAPER.table(2).cells[program][MAX_BYTES].value - _row(described)[MAX_BYTES]
     exact = gap * KILOBYTE_OF_REQUESTS

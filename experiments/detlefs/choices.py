@@ -60,7 +60,7 @@ def heap(runs: Runs, program: str, number: int, name: str) -> float:
 
 
 def cells_near(runs: Runs, program: str, number: int) -> int:
-    """Return how many of the five heaps are near print with `number` buffers."""
+    """Return the number of the five heaps that are near print with `number` buffers."""
     return sum(is_near(program, n, heap(runs, program, number, n)) for n in at_hand(PAPER))
 
 

@@ -116,7 +116,7 @@ def in_order(kept: GabberRuns, key: str) -> int:
 
 
 def rank_of_leader(kept: GabberRuns, key: str) -> int:
-    """Return PhK's rank, 1 for the least fragmentation."""
+    """Return PhK's rank, 1 for the lowest fragmentation."""
     here = at_end(kept, key)
     return 1 + sum(waste < here[_LEADER] for waste in here.values())
 

@@ -25,7 +25,7 @@ PICTURE: Final = "growth-unit.png"
 DRAWN: Final = ((BEST, 16 * SCALE), (BEST, DESCRIBED * SCALE), (FIRST, DESCRIBED * SCALE))
 """Policies and units of the heap maps of the synthetic trace, from left to right."""
 SHOWN: Final = 24
-"""Number of the synthetic trace's events in the heap maps; later blocks would dwarf the first ones.
+"""Number of the synthetic trace's events in the heap maps; later blocks would dwarf earlier blocks.
 """
 
 _WORDS: Final = Path(__file__).with_name("page.md")

@@ -280,7 +280,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
 
 
 def _reconstructed(runs: Runs) -> dict[str, Any]:
-    """Return the counts of reconstructed cells and of those near print, and the far cells."""
+    """Return the counts of reconstructed cells and of near cells among them, and the far cells."""
     cells, far = 0, []
     for number in NUMBERS:
         for row, program, printed, here in comparison(number, AS_PRINTED, runs).pairs():

@@ -19,8 +19,8 @@ _MARKS: Final = ("o", "s", "^")
 
 def draw(results: Results, stream: BinaryIO) -> None:
     """Draw the seven figures as a PNG: boxes for generated traces, marks for real programs."""
-    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed for pictures
-    from matplotlib.figure import Figure  # noqa: PLC0415 - the same
+    import matplotlib as mpl  # noqa: PLC0415 - slow import, only for pictures
+    from matplotlib.figure import Figure  # noqa: PLC0415 - slow import, only for pictures
 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(10, 13), dpi=110)

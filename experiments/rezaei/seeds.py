@@ -84,7 +84,11 @@ def kept() -> Kept:
 
 @dataclass(frozen=True)
 class Standing:
-    """A statement for seed 1, the number of seeds that confirm it, and `real` programs' results."""
+    """A statement with its results.
+
+    `claim` is the statement with seed 1's figures, `seeds` the number of seeds on which it holds,
+    and `real` its results on real programs.
+    """
 
     claim: Claim
     seeds: int

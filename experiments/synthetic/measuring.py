@@ -18,7 +18,7 @@ from simalloc.trace.workloads import Synthetic, generate
 
 POLICIES: Final = GROUPS["johnstone-wilson"]
 MAX_OBJECTS: Final = 1_000_000
-"""Maximum number of a generated trace's objects; smaller programs keep their own number."""
+"""Maximum number of a generated trace's objects; programs with fewer objects keep their number."""
 
 LAWS: Final[Mapping[str, str]] = {
     "mean by size": "by-size",

@@ -53,7 +53,8 @@ def command(servers: Sequence[str]) -> None:
     """Estimate and measure the CPU seconds that settings cost SERVERS.
 
     Each server runs in turn under a malloc at its defaults and under a setting that returns more
-    memory to the system. The default SERVERS are those whose costs exceed the run-to-run variation.
+    memory to the system. By default, the command runs the servers whose costs exceed the run-to-run
+    variation.
     """
     names = servers or ("MariaDB reports", "Node service")
     for name in names:

@@ -80,7 +80,7 @@ def _apart(far: Sequence[Line]) -> str:
 
 
 def _requests(lines: Sequence[Line]) -> str:
-    """State the number of requests of all runs, and of those that failed."""
+    """State the number of requests of all runs, and the number of failed requests."""
     requests = sum(run.requests for line in lines for run in line.runs)
     failed = sum(line.failed for line in lines)
     return f"{failed:,} of the {requests:,} requests in all runs failed."

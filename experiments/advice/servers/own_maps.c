@@ -1,10 +1,10 @@
 /* Logs the program's own mappings and unmappings, and its threads, to the file in
  * SIMALLOC_OWN_MAPS.
  *
- * A record is four 64-bit numbers: 1 for a mapping or 0 for an unmapping, the address, the length,
- * and the caller's address. The caller's address distinguishes a malloc's calls from others. For a
- * thread, the first numbers are 2 and the address of glibc's data on the thread, which is in its
- * stack. */
+ * A record is four 64-bit numbers. For a mapping or unmapping they are 1 (mapping) or 0
+ * (unmapping), the address, the length, and the caller's address. The caller's address
+ * distinguishes a malloc's calls from other calls. For a thread, the record begins with 2 and the
+ * address of glibc's data on the thread, which is in the thread's stack. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

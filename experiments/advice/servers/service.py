@@ -1,4 +1,4 @@
-"""A threaded service in Python: it parses and makes JSON, and keeps sessions for a while."""
+"""A threaded service in Python: it parses and writes JSON, and keeps sessions for a while."""
 
 import json
 import sys
