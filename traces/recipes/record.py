@@ -1,10 +1,10 @@
-"""`python traces/recipes/record.py NAME...`: record traces of this folder anew.
+"""`python traces/recipes/record.py NAME...`: record traces of this folder again.
 
-Each NAME.sh here makes a program's input in an empty directory and runs the program with $RECORD
-before it; its line "# Packages:" names the Debian packages that it needs. Where a line "# Process:
-busiest" says so, the trace is that of the process with the most events, else of the command's own.
-It takes the place of NAME.npz, and its version, digest and totals those in the catalogue, which
-has the rest.
+Each NAME.sh in the folder of recipes makes a program's input in an empty directory and runs the
+program with $RECORD before it. Its line "# Packages:" names the required Debian packages. If it has
+a line "# Process: busiest", the trace is of the process with the most events; otherwise it is of
+the command's own process. The trace replaces NAME.npz. Its version, digest and totals replace the
+catalogue's; the catalogue's other entries remain.
 """
 
 from __future__ import annotations
