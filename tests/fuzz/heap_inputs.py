@@ -1,8 +1,8 @@
 """Inputs for fuzzing the readers of `simalloc snapshot`: core files, snapshots and statistics.
 
-Core files and snapshots are mutations of a valid one, taken from a test program anew in each
-fuzzing process. Therefore the current input is kept in the temporary folder as `core-N` or
-`heap-N.npz` until it has been read.
+Core files and snapshots are mutations of a valid file. Each fuzzing process makes its own valid
+file from a test program, so that inputs cannot be reproduced by number. The current input is
+therefore kept in the temporary folder as `core-N` or `heap-N.npz` until it has been read.
 """
 
 import io

@@ -1,9 +1,9 @@
-"""Uses the explorer in a real JupyterLab in a headless Chromium, and says how long it takes.
+"""Use the explorer in a real JupyterLab in a headless Chromium, and print the durations.
 
     python tests/notebooks/explore.py FOLDER [--trace TRACE] [--policies POLICY...] [--dark]
 
-FOLDER gets pictures: the first view, a block pointed at, what pins the peak. It fails if something
-does not answer as it should.
+FOLDER receives pictures of the first view, of a block under the mouse pointer, and of the objects
+that pin the peak. The program fails if a reaction of the explorer is wrong.
 """
 
 import argparse

@@ -1,8 +1,9 @@
-"""Opens notebooks in a real JupyterLab in a headless Chromium, runs them, and takes pictures.
+"""Open notebooks in a real JupyterLab in a headless Chromium, run them, and take pictures.
 
     python tests/notebooks/look.py FOLDER [NAME...] [--dark] [--width 1100]
 
-FOLDER gets a PNG a notebook. Nothing is saved into the notebooks. It fails if a cell does.
+FOLDER receives one PNG per notebook. Nothing is saved into the notebooks. The program fails if a
+cell fails.
 """
 
 import argparse

@@ -215,7 +215,7 @@ def test_rests_keep_their_places_among_equal_blocks(name, trace):
     ["first-fit-ao", "best-fit-ao", "lea-2.6.1", "binary-buddy", "double-buddy", "simple-seg-2n"],
 )
 def test_with_many_live_objects(name):
-    """The block table is so large here that the core reserves its memory in advance."""
+    """The block table is large enough here that the core reserves its memory in advance."""
     random = np.random.default_rng(1)
     live, turns = 17_000, 1000
     number = random.permutation(live)[:turns]

@@ -44,7 +44,7 @@ def meeting(buffers):
 
 
 def min_height(buffers):
-    """Return the minimum over all orders, with each buffer placed above those it meets."""
+    """Return the minimum over all orders, with each buffer placed above the buffers it meets."""
     pairs = meeting(buffers)
     size, alignment = buffers.size.tolist(), buffers.alignment.tolist()
     least = None

@@ -1,4 +1,4 @@
-"""Parameters of models that come from the machine of the recording."""
+"""Parameters of models that depend on the machine of the recording."""
 
 import pytest
 

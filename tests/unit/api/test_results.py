@@ -58,7 +58,7 @@ def test_runs_are_sorted_by_any_column():
         TRACES[0], "best-fit-ao"
     )
     assert [len(runs) for runs in (both.sorted("#1"), both.sorted("#1", reverse=True))] == [2, 2]
-    assert both.sorted("#1", reverse=True)[1].events == 0  # undefined values come last
+    assert both.sorted("#1", reverse=True)[1].events == 0  # undefined values are last
     with pytest.raises(SimallocError, match="unknown column 'nonsense'; choose one of #1"):
         RUNS.sorted("nonsense")
 

@@ -1,4 +1,4 @@
-"""Allocators' statistics in files. Those in `data/` describe one small program (see its README)."""
+"""Allocators' statistics in files; the files in `data/` describe one program (see its README)."""
 
 import io
 import json

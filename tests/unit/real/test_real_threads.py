@@ -49,7 +49,7 @@ def by_thread(shared_library):
 
 
 def asking(*threads, ends=()):
-    """Return a trace in which threads request 8 bytes in this order; those in `ends` exit last."""
+    """Return a trace in which threads request 8 bytes in this order; those in `ends` then exit."""
     count = len(threads)
     op = [Op.MALLOC] * count + [Op.THREAD_END] * len(ends)
     key = [*range(count), *[-1] * len(ends)]

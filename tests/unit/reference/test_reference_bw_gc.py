@@ -33,7 +33,7 @@ def test_no_collection_follows_another_before_anything_was_allocated():
 
 
 def test_of_two_stretches_of_1024_pages_the_upper_one_is_swept_first():
-    made = heap(64 * 1023, *[16] * 8, increment=2048)  # in the last lower, first upper page
+    made = heap(64 * 1023, *[16] * 8, increment=2048)  # across the two stretches
     made.free(1023 * 64 + 16)
     made.free(1024 * 64 + 16)
     made.malloc(64 * 1023)  # all remaining bytes

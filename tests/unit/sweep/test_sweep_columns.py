@@ -1,4 +1,4 @@
-"""Results are stored for only those columns of a trace on which a policy depends."""
+"""Results are stored for the columns of a trace on which a policy depends, and for no others."""
 
 import numpy as np
 import pytest

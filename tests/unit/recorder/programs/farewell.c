@@ -29,7 +29,7 @@ static void *work(void *unused)
 
 int main(void)
 {
-    free(malloc(1)); /* makes the recorder's destructor the first one, which is also called first */
+    free(malloc(1)); /* makes the recorder's destructor first, so that it is called first */
     if (pthread_key_create(&key, say_farewell) != 0)
         return 1;
     for (int i = 0; i < THREADS; i++) {

@@ -1,5 +1,5 @@
-/* Is located between the recorder and the C library. It lets other threads run after a block has
- * been freed but before free returns; the recorder must handle this case. */
+/* Intercepts calls between the recorder and the C library. It lets other threads run after a block
+ * has been freed but before free returns; the recorder must handle this case. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>

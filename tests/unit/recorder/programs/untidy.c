@@ -1,5 +1,6 @@
-/* Does things that surprise a preloaded library: closes every file and reuses the numbers, gives up
- * its directory and its rights, and changes its environment. Then it allocates many blocks. */
+/* Does everything that surprises a preloaded library: closes every file and reuses the numbers,
+ * changes its directory, drops its rights, and changes its environment. Then it allocates many
+ * blocks. */
 #define _GNU_SOURCE
 #include "say.h"
 
