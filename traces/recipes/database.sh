@@ -1,4 +1,4 @@
-# SQLite with a shared cache, asked by ten threads at once that each have a connection.
+# SQLite with a shared cache, queried by ten concurrent threads with one connection each.
 # Packages: python3.11-minimal libpython3.11-stdlib libsqlite3-0
 cat > database.py <<'PY'
 """Ten threads insert, look up and sum; every other one closes its connection early."""

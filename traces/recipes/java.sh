@@ -1,4 +1,4 @@
-# The Java virtual machine: eight threads that hash, sort and compile; its own memory, not Java's heap.
+# The Java virtual machine's own memory, without Java's heap: eight threads hash, sort and compile.
 # Packages: openjdk-17-jdk-headless
 cat > Work.java <<'J'
 import java.util.ArrayList;

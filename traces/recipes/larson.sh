@@ -1,4 +1,4 @@
-# A server as Larson and Krishnan (ISMM 1998) imagine it: threads that end hand their blocks to the next.
+# The server of Larson and Krishnan (ISMM 1998): a thread that exits passes its blocks to the next thread.
 # Packages: gcc libc6-dev
 cat > larson.c <<'C'
 /* Each of 8 workers has 500 blocks and replaces one at random, 4,000 times; then it starts a thread

@@ -1,4 +1,4 @@
-# Lua keeping the word list in a trie and finding the words near others.
+# Lua storing the word list in a trie and finding similar words.
 # Packages: lua5.4 wamerican
 cat > near.lua <<'LUA'
 local function node() return { next = {} } end

@@ -1,4 +1,4 @@
-# Threads that come and go and leave blocks of all sizes to each other, as in the test mstress of mimalloc.
+# Short-lived threads that pass blocks of all sizes to each other, as in mimalloc's test mstress.
 # Packages: gcc libc6-dev
 cat > mstress.c <<'C'
 /* 5 times 8 threads at once: each allocates 2,500 times in bunches of one size, frees some, and

@@ -1,4 +1,4 @@
-# ns-3 simulating messages in a hypercube of 64 nodes, each of them sending to another at random.
+# ns-3 simulating messages in a hypercube of 64 nodes; each node sends to a random other node.
 # Packages: libns3.37 libns3-dev g++-12
 cat > hypercube.cc <<'CC'
 #include <ns3/applications-module.h>

@@ -1,4 +1,4 @@
-# Perl filling and justifying lines, choosing the breaks that leave the evenest spaces.
+# Perl filling and justifying lines with breaks that make the spaces as even as possible.
 # Packages: perl-base wamerican
 cat > fill.pl <<'PERL'
 use strict;

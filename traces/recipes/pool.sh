@@ -1,4 +1,4 @@
-# A thread pool of one's own: jobs that are made in one thread, carried out in others and kept by some.
+# A thread pool: one thread creates jobs, and other threads execute them and keep some results.
 # Packages: gcc libc6-dev
 cat > pool.c <<'C'
 /* The main thread makes 16,000 jobs; 12 workers carry them out, each with a result that grows, and

@@ -1,4 +1,4 @@
-# Redis as a cache of 24 MB that evicts what was used longest ago, under a generated load.
+# Redis as a cache of 24 MB that evicts the least recently used entry, under a generated load.
 # Packages: redis-server redis-tools mawk
 mawk 'BEGIN {
   text = "x"

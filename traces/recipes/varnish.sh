@@ -1,4 +1,4 @@
-# Varnish as a cache of 128 MB that evicts what was used longest ago, under a generated load.
+# Varnish as a cache of 128 MB that evicts the least recently used entry, under a generated load.
 # Packages: varnish python3.11-minimal libpython3.11-stdlib
 # Process: busiest
 cat > server.py <<'PY'

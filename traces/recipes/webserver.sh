@@ -1,4 +1,4 @@
-# A web server of Python's library with a thread for each connection; it keeps sessions. PYTHONMALLOC=malloc.
+# A web server of Python's library that keeps sessions, with one thread per connection. PYTHONMALLOC=malloc.
 # Packages: python3.11-minimal libpython3.11-stdlib
 cat > server.py <<'PY'
 """Answers requests on a Unix socket with pages made for each session; ends at /stop."""

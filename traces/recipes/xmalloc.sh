@@ -1,4 +1,4 @@
-# Blocks that one thread allocates and another frees, in batches, as in xmalloc of Lever and Boreham (2000).
+# One thread allocates blocks and another frees them, in batches, as in xmalloc by Lever and Boreham (2000).
 # Packages: gcc libc6-dev
 cat > xmalloc.c <<'C'
 /* 4 threads fill batches of 120 blocks, 400 each; 4 others take a batch from the queue and free it. */

@@ -1,4 +1,4 @@
-# Z3 splitting a number into its two prime factors, by bit vectors.
+# Z3 factoring a number into two primes with bit vectors.
 # Packages: z3
 cat > factors.smt2 <<'SMT'
 (set-logic QF_BV)
