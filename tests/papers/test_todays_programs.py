@@ -17,7 +17,7 @@ BEST, FIRST = PAIR
 
 @pytest.fixture(scope="module")
 def results():
-    """Replay only the cases; experiments.growth stores all other results and tests them."""
+    """Replay only the cases; experiments.growth stores the other results (see test_growth)."""
     row_of = {256 * SCALE: "{}", 512 * SCALE: "{}-8k"}
     kept = {
         Job(one.trace, row_of[one.unit].format(one.policy)): one.waste

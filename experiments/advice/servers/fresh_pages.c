@@ -1,11 +1,11 @@
 /* Returns the pages of each block of 32 KiB to 1 MiB to the system before the program gets the
- * block. A recording then has exactly the pages that the program writes, also in memory that an
+ * block. A recording then contains exactly the pages that the program writes, even in memory that an
  * earlier block has written:
  *
  *     cc -O1 -shared -fPIC -fno-builtin -o fresh_pages.so fresh_pages.c -ldl
  *     LD_PRELOAD=$PWD/fresh_pages.so simalloc record -o exact.npz -- ./program
  *
- * The pages that the program does write are faulted in again, so this is too slow to be the rule. */
+ * Each written page causes another page fault, which makes the method too slow as the default. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
