@@ -81,7 +81,7 @@ def command(
     """Write the address of each object and the size of the heap after each event.
 
     The columns are event (from 1), address, mapped and resident. `--of largest-free` adds
-    largest_free. Some allocators add figures of their own, such as jemalloc.allocated. Addresses
+    largest_free. Some allocators add their own figures, such as jemalloc.allocated. Addresses
     and sizes are bytes of the program. The address is in the allocator's own terms: `1:2928` is
     offset 2928 in arena 1 of glibc. It is `-` after an event that leaves no object, and `x` after a
     refused request.

@@ -161,7 +161,7 @@ def _other_phase(events: _Events, random: np.random.Generator, window: int) -> _
 def _other_order(events: _Events, random: np.random.Generator, window: int) -> _Events:
     """Delay each run of a thread's events by up to the window.
 
-    The events of one thread keep their order, and so do the events of one object.
+    The events of one thread keep their order. The events of one object also keep their order.
     """
     thread = events.columns["thread"]
     runs = np.cumsum(np.concatenate(([0], thread[1:] != thread[:-1]))).astype(np.int64)

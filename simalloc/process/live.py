@@ -100,7 +100,7 @@ class LiveProcess(Target):
         """Raise `ProcessError` if the memory may not be read, even if the mappings may be read."""
         self.bytes_at(self.mappings()[0].start, 1)
 
-    def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:  # noqa: ARG002 - the kernel lists them anew
+    def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:  # noqa: ARG002 - the kernel lists them again
         """Return all current mappings with their resident bytes."""
         try:
             text = (self._root / "smaps").read_text("utf-8", "surrogateescape")

@@ -56,7 +56,7 @@ def spelled_status(placement: Placement) -> str:
 
 
 def capacity_sentence(name: str, placement: Placement, capacity: int) -> str:
-    """Return a sentence that says whether a trace fits into a capacity in bytes, and why."""
+    """Return a sentence on whether a trace fits into a capacity in bytes, and why."""
     fits = placement.fits(capacity)
     if fits:
         return f"{name} fits into {capacity:,} bytes: a placement needs {placement.height:,}."

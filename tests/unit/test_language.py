@@ -24,7 +24,7 @@ COMMENTED = ("simalloc", "experiments", "tests", "benchmarks")
 HEADLESS = re.compile(
     r"(?:And |So |But )?(?:What(?! to\b)|Whether\b|How(?! to\b)\b|(?:When|Where|Why)\b[^,]*$"
     r"|Who(?:ever|se)?\b|Which\b|Of (?:these|those|them|which)\b"
-    r"|Nor\b|Those of\b|That of\b|There (?:is|are) no\w*\b)"
+    r"|Nor\b|Those of\b|That of\b|There (?:is|are) no\w*\b|The same[,.:;])"
 )
 PLAIN = {
     r"of (?:which|whom)": "start a new sentence",
@@ -50,6 +50,12 @@ IN_COMMENTS = PLAIN | {
     r"(?:those|that) of": "repeat the noun",
     r"told": "reported, detected, known",
     r"what (?:is|are|was|were|it|they|there)": "name the thing",
+    r"and so (?:is|are|was|were|do|does|did|has|have)": "repeat the verb",
+    r"anew": "again",
+    r"asks?|asked": "request, call",
+    r"lies?|lay": "is at, is stored in",
+    r"says?|said": "report, state, print",
+    r"an? (?:\w+ )?\w+ of (?:its|their) own": "its own ..., a separate ...",
 }
 
 
@@ -195,6 +201,7 @@ def test_sentences_name_their_subject(kind):
         "| Pages of which a part was purged | 12 |",
         "The heap is larger. Of these blocks none is free.",
         "The policy 'list' is no policy.",
+        "The same, for blocks in the cache.",
     ],
 )
 def test_a_fault_is_found(text):

@@ -28,7 +28,7 @@ _THREAD: Final = 2
 _OF_THREAD: Final = 0x900
 """Bytes of glibc's thread data at the end of a thread's stack."""
 _MAX_GUARD: Final = 64 << 10
-"""Maximum size of a stack's guard in bytes; Java adds some guard pages of its own."""
+"""Maximum size of a stack's guard in bytes; Java adds some guard pages."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def command(output: Path, arguments: tuple[str, ...]) -> None:
         agent, log = Path(folder) / "agent.so", Path(folder) / f"{output.stem}.txt"
         compile_agent(agent)
         java = [*_tool("java"), *_COLLECTOR, f"-agentpath:{agent}={log}", *arguments]
-        done = subprocess.run(java, check=False, stdout=sys.stderr)  # noqa: S603 - as the user asks
+        done = subprocess.run(java, check=False, stdout=sys.stderr)  # noqa: S603 - the user's command
         if done.returncode or not log.exists():
             raise SimallocError(f"java ended with exit code {done.returncode}; nothing is written")
         write_trace(load_log(log), output)

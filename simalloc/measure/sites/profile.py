@@ -132,8 +132,8 @@ def profile_of(
 ) -> Profile:
     """Return the requests of each call path of a trace, and the bytes that it holds under a policy.
 
-    Allocation wrappers at the inner ends of paths are skipped, and so are functions that match one
-    of the patterns `wrappers`; None skips no function. `at`, `of`, `page`, `progress` and errors
+    Allocation wrappers and functions that match one of the patterns `wrappers` are skipped at the
+    inner ends of paths; None skips no function. `at`, `of`, `page`, `progress` and errors
     are as in `held_under`. Raises `SimallocError` also if the lives of the trace need more memory
     than is permitted.
     """

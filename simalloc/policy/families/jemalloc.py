@@ -28,7 +28,7 @@ MAX_CACHED_SIZE: Final = 32 * 1024
 
 
 class Span(NamedTuple):
-    """A range of sizes whose classes get a value of their own from an option."""
+    """A range of sizes whose classes an option gives a separate value."""
 
     first: int
     last: int

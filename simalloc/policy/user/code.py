@@ -158,8 +158,8 @@ def code_of_class(policy: type[UserPolicy]) -> Code:
     """Return the code of an existing class.
 
     A class at the top level of an importable file is identified by that file. Any other class is
-    identified by its own source, and so is a class of the running script, whose execution would run
-    the script again.
+    identified by its own source. This includes a class of the running script, because executing the
+    file would run the script again.
     """
     module = sys.modules.get(policy.__module__)
     path = getattr(module, "__file__", None)

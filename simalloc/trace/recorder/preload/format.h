@@ -48,7 +48,7 @@ struct recording_header {
     uint32_t depth;         /* maximum number of return addresses of a site, or 0 without sites */
     uint32_t command_bytes; /* used bytes of `command`: arguments, each ended by a zero byte */
     uint64_t padding[SHARED_LINE / 8 - 8];
-    /* A cache line of its own for the counter that numbers the records of all threads. */
+    /* Separate cache line for the counter that numbers the records of all threads. */
     uint64_t sequence; /* number of records so far */
     uint64_t more_padding[SHARED_LINE / 8 - 1];
     /* These fields change while readers use them, and are accessed only by atomic builtins. */

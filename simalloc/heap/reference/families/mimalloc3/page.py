@@ -19,7 +19,7 @@ LARGEST_MEDIUM = 86698
 """Largest block in a page of eight slices. Blocks of 65,536 bytes use larger pages."""
 
 LARGEST_BLOCK = 512 * KIB
-"""Largest block in a shared page; a larger block gets a page of its own, a singleton."""
+"""Largest block in a shared page; a larger block gets a separate page, a singleton."""
 
 HEADER = 128
 """Bytes of a page's header. A small page has its header in front of its blocks."""

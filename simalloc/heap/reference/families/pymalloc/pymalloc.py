@@ -105,7 +105,7 @@ class PymallocHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Return whether a pool's block still fits; otherwise ask the allocator below."""
+        """Return whether a pool's block still fits; otherwise call the allocator below."""
         pool = self._pool_of(address)
         if pool is None:
             gross = gross_size(size, self._overhead)

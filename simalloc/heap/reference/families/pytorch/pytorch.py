@@ -21,7 +21,7 @@ UNIT: Final = 512
 SMALL: Final = 1 << 20
 """Maximum request of the small pool; a rest of at most this size stays with a large block."""
 MIDDLE: Final = 10 << 20
-"""Minimum request that gets a segment of its own size."""
+"""Minimum request that gets a segment of exactly its size."""
 
 
 class PyTorchHeap(DeviceHeap):
