@@ -57,7 +57,7 @@ def units_table(found: Findings) -> Table:
     columns = ["unit"]
     for policy in PAIR:
         columns += [f"{label(policy)}, at most {limit} %" for limit in _LIMITS[:2]]
-        columns += ["maximum waste, %", "on"]
+        columns += ["maximum waste, %", "its trace"]
     rows: list[list[Value]] = []
     for unit in UNITS:
         row: list[Value] = [spell_unit(unit)]
@@ -91,8 +91,8 @@ def spreads_table(title: str, spreads: Callable[[str], Sequence[Spread]]) -> Tab
         "median",
         *(f"traces above {limit}" for limit in _LIMITS),
         "largest change: from",
-        "to",
-        "on",
+        "largest change: to",
+        "largest change: trace",
     )
     return Table(title, columns, rows)
 
