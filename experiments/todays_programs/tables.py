@@ -42,7 +42,14 @@ def policies_table(results: Results) -> Table:
                 *above,
             )
         )
-    columns = ("policy", "median", "mean", "worst", "on", *(f"above {x} %" for x in _LIMITS))
+    columns = (
+        "policy",
+        "median",
+        "mean",
+        "worst",
+        "worst program",
+        *(f"above {x} %" for x in _LIMITS),
+    )
     return Table(f"Waste over {len(PROGRAMS)} programs of today, percent", columns, rows)
 
 
@@ -64,4 +71,4 @@ def case_table(case: Case, results: Results) -> Table:
         waste = (Rounded(percent(run, 4), 2) for run in runs)
         rows.append((change.name, Rounded(runs[0].max_live_bytes / 1e6, 2), *waste))
     columns = ("", "peak live, MB", *map(label, PAIR))
-    return Table(f"{case.program}: waste in percent, with one thing changed", columns, rows)
+    return Table(f"{case.program}: waste in percent, after one change", columns, rows)
