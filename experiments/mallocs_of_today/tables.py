@@ -75,7 +75,7 @@ def _short(measured: Sequence[Measured]) -> Table:
     columns = (
         "malloc",
         f"lowest resident peak, of {len(large)} programs",
-        f"of {len(largest)} largest",
+        f"lowest of {len(largest)} largest",
         "total resident peaks / total peak live",
         "resident, % over live",
         "placement, % over live",

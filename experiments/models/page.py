@@ -22,11 +22,11 @@ _COLUMNS: Final = (
     "trace",
     "peak live",
     "mapped",
-    "model less",
+    "process - model",
     "resident at peak live",
-    "model less ",
+    "process - model ",
     "resident at the end",
-    "model less  ",
+    "process - model  ",
 )
 
 

@@ -84,8 +84,8 @@ def page(measured: Measured, shown: dict[str, Table]) -> str:
 def _fixes(fixes: Sequence[Sequence[Fix]]) -> Table:
     """Return the table of predicted and measured savings: medians of each program's runs."""
     columns = (
-        "program", "proposed for", "predicted", "with the arena", "saved", "measured",
-        "with the arena", "saved", "minimum", "maximum",
+        "program", "arena for", "predicted", "with the arena", "predicted saving", "measured",
+        "with the arena", "measured saving", "minimum", "maximum",
     )  # fmt: skip
     rows: list[tuple[Value, ...]] = []
     for runs in fixes:
