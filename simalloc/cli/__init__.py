@@ -58,7 +58,7 @@ SECTIONS: Final = {
     "Decide": {
         "settings": Command(
             "simalloc.cli.settings",
-            "Recommend a malloc and its settings for a program, with a line to paste.",
+            "Recommend a malloc and its settings for a program.",
         ),
         "sites": Command(
             "simalloc.cli.sites",
@@ -128,7 +128,7 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Print the release and a digest of the sources that decide results, and exit.",
+    help="Print the release and a digest of the code that computes results, and exit.",
 )
 def main() -> None:
     """Replay a program's allocations under any placement policy and measure the fragmentation."""

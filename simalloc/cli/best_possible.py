@@ -41,7 +41,7 @@ NOT_KNOWN: Final = 3
 @click.argument("traces", nargs=-1, metavar="[TRACE...]", shell_complete=completing.traces)
 @output_option(
     "Write the placement of one trace, one line per object, in MiniMalloc's format: "
-    "id,lower,upper,size,offset. Alignments and gaps have columns if there are any."
+    "id,lower,upper,size,offset. If objects have alignments or gaps, further columns contain them."
 )
 @click.option(
     "--check",

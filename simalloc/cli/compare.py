@@ -52,8 +52,9 @@ from simalloc.sweep import compare
     "--ignore",
     multiple=True,
     metavar="NAME",
-    help="Compare runs that differ in this: policy, scale, realloc, the name of a parameter, or "
-    "`parameters` for all parameters. Repeatable. The version of the code is always ignored.",
+    help="Compare runs although they differ in NAME: policy, scale, realloc, the name of a "
+    "parameter, or `parameters` for all parameters. Repeatable. The version of the code is always "
+    "ignored.",
 )
 @click.option("--every", is_flag=True, help="Also print pairs without a change.")
 @format_option

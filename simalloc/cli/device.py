@@ -48,10 +48,10 @@ def command(
     """Compare settings of PyTorch's allocator by the GPU memory that a program needs.
 
     SNAPSHOT is a file written by torch.cuda.memory._dump_snapshot, or a trace. The first table
-    compares the model with the recorded run. The second table has a row for each setting: the peak
-    of reserved bytes, their use, and the smallest device on which the program would have run.
-    --plot draws the segments over time under the recorded and the best settings. Ctrl-C stops the
-    work and prints the results so far.
+    compares the model with the recorded run. The second table has a row for each setting. It
+    contains the peak of reserved bytes, the parts of these bytes, and the smallest device on which
+    the program would have run. --plot draws the segments over time under the recorded and the
+    best settings. Ctrl-C stops the work and prints the results so far.
     """
     if plot is not None:
         if len(snapshots) > 1:

@@ -53,7 +53,7 @@ def command(
     """Compare two recordings of a program.
 
     The tables compare live, resident and mapped bytes and the fragmentation. If both recordings
-    have --sites, the functions whose memory changed most follow.
+    were made with --sites or --stacks, the functions whose memory changed most follow.
     """
     if output is not None:
         keep_apart(output, map(find_trace, (before, after)))

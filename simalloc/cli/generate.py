@@ -58,7 +58,7 @@ from simalloc.trace.workloads.parameters import MAX_OBJECTS
 @click.option(
     "--like",
     metavar="TRACE",
-    help="Draw sizes, and lifetimes by size, from this trace.",
+    help="Draw the sizes from this trace, and the lifetimes from its objects of the same size.",
 )
 @click.option(
     "--correlation",

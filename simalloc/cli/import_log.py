@@ -47,8 +47,8 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
 )
 @_pattern_option(
     "malloc",
-    "line of a malloc, with (?P<size>...) or (?P<hexsize>...). Optional groups: (?P<id>...), "
-    "(?P<count>...) and, as in the other patterns, (?P<thread>...).",
+    "line of a malloc, with (?P<size>...) or (?P<hexsize>...). Optional groups: (?P<id>...) and "
+    "(?P<count>...). Every pattern may contain (?P<thread>...).",
 )
 @_pattern_option("free", "line of a free, with (?P<id>...).")
 @_pattern_option("realloc", "line of a realloc, with size, id and optionally (?P<old>...).")

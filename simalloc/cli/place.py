@@ -82,9 +82,9 @@ def command(
 
     The columns are event (from 1), address, mapped and resident. `--of largest-free` adds
     largest_free. Some allocators add their own figures, such as jemalloc.allocated. Addresses
-    and sizes are bytes of the program. The address is in the allocator's own terms: `1:2928` is
-    offset 2928 in arena 1 of glibc. It is `-` after an event that leaves no object, and `x` after a
-    refused request.
+    and sizes are divided by the scale. An address may name a part of the heap: `1:2928` is offset
+    2928 in arena 1 of glibc. The address is `-` after an event that leaves no object, and `x` after
+    a refused request.
     """
     source, heap = starts.opened(trace)
     options = measuring(RunOptions(**asked), ["resident", of])

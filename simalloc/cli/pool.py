@@ -81,8 +81,8 @@ from simalloc.trace.catalogue import find_trace, load
 @click.option(
     "--adversary",
     is_flag=True,
-    help="Print Robson's bound: the pool that the worst program with these sizes and this peak "
-    "needs.",
+    help="Print Robson's bound: no smaller pool is sufficient for every program with these sizes "
+    "and peak live bytes.",
 )
 @click.option(
     "--diagnose",
@@ -94,8 +94,8 @@ from simalloc.trace.catalogue import find_trace, load
     "--block-pools",
     type=click.IntRange(1, 64),
     metavar="K",
-    help="Find block sizes and counts of K fixed-size block pools beside a heap of the first "
-    "policy.",
+    help="Find the best block size and number of blocks for each of K block pools, beside a heap "
+    "of the first policy.",
 )
 @plot_option("Draw the number of refused requests by pool size, with a line for each policy.")
 @format_option
@@ -116,7 +116,7 @@ def command(
 
     A pool is a heap of fixed size, as on a board. A larger pool may refuse a request that a smaller
     pool serves. Every size is therefore tried, unless the allocator's rules prove the result. Pools
-    of the safe size and of every larger size serve the trace. This is tested up to twice the
+    of the safe size and of every larger size serve the trace. Sizes are tested up to twice the
     smallest pool.
     """
     chosen = expand_policies(policies or "@pool")

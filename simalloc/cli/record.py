@@ -116,8 +116,8 @@ def _directory_option(
     "--every",
     type=Size(1),
     metavar="BYTES",
-    help="Record a sample of the blocks. Bytes are drawn at this mean distance, and every block "
-    "that contains a drawn byte is recorded.",
+    help="Record a sample of the blocks. On average, one byte in BYTES is sampled. A block is "
+    "recorded if it contains a sampled byte.",
 )
 @click.option(
     "--python",
@@ -152,11 +152,11 @@ def _directory_option(
 )
 @_directory_option(
     "--snapshot",
-    "Do not run COMMAND; write the events recorded so far in this NAME.*.recording.",
+    "Do not run COMMAND; write the events recorded so far in DIRECTORY (NAME.*.recording).",
 )
 @_directory_option(
     "--stop",
-    "End the recording in this NAME.*.recording. Its programs continue.",
+    "End the recording in DIRECTORY (NAME.*.recording). The recorded programs continue.",
     name="stopped",
 )
 @_directory_option(

@@ -42,8 +42,8 @@ from simalloc.sweep.tables import failures_table, records
     type=condition,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Keep runs with this value in a column or parameter. VALUE may be a pattern; code=latest "
-    "keeps the version of each policy's latest run. Repeatable.",
+    help="Keep runs with this value in a column or parameter. VALUE may be a pattern. "
+    "code=latest keeps the runs of each policy's latest code version. Repeatable.",
 )
 @of_option(
     "Print the measures of mapped or resident bytes, or of the largest free block, if the plan of "

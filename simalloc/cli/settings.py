@@ -134,7 +134,7 @@ def command(
     starts: Starts,
     table_format: Format,
 ) -> None:
-    """Recommend a malloc and its settings for a program, with a line to paste.
+    """Recommend a malloc and its settings for a program.
 
     The trace is replayed under models of glibc's malloc, jemalloc, tcmalloc and mimalloc, at their
     defaults and at common settings. A Python program that was recorded with PYTHONMALLOC=malloc is
@@ -142,8 +142,8 @@ def command(
     lists the arenas that Python holds, the blocks in them, and the code that allocated the blocks.
 
     With --start, the rows are the settings that a running process with glibc's malloc can change.
-    Each run begins with the heap of the process. The line to paste is the call that changes the
-    settings.
+    Each run begins with the heap of the process. The last line of the output is the call that
+    changes the settings. Otherwise it is a shell command.
 
     With --format json the output is one object with the machine, the process, the recommendation,
     the verdict and a row for each setting. For several traces the output is a list of objects.

@@ -80,7 +80,7 @@ def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[
     "the end.",
 )
 @of_option(
-    "Meaning of the peak: the peak of mapped bytes or of resident bytes, or the event at which the "
+    "Peak that --at peak selects: the peak of mapped or resident bytes, or the event at which the "
     "largest free block is smallest."
 )
 @click.option(
