@@ -252,7 +252,7 @@ def cost(best: Setting) -> str:
     if spent.max_seconds < MIN_SECONDS:
         return "The change costs no measurable CPU time."
     unknown = (
-        " The share of the program's CPU time is unknown because the trace has no times."
+        " The cost as a share of the program's CPU time is unknown because the trace has no times."
         if spent.share is None
         else ""
     )

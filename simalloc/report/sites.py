@@ -168,7 +168,7 @@ def apart_table(found: Apart) -> Table:
 def proposal_text(proposal: Proposal) -> str:
     """Return a proposal in words, without a full stop."""
     found = proposal.apart
-    when = "when the saving is largest" if found.counts_then else "at its peak"
+    when = "at the event with the largest saving" if found.counts_then else "at the peak"
     shorter = proposal.events < proposal.of_events
     part = f" of the first {proposal.events:,} events" if shorter else ""
     return (

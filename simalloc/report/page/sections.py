@@ -176,9 +176,8 @@ def _ranking(findings: Findings) -> str:
             "balanced are omitted unless they are requested.</p>"
         )
     return (
-        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} For "
-        f"a realloc, the rule “{run.realloc.value}” of <code>simalloc run --help</code> "
-        "applies.</p>"
+        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} "
+        f"Reallocs follow the rule “{run.realloc.value}” (<code>simalloc run --help</code>).</p>"
         "<p>The bars show the peak heap of each policy; the darker part is peak live. A heap of "
         f"more than {LONGEST_BAR} times peak live has a pointed bar. #1 is the mean of heap / live "
         "− 1 over events, #2 is heap / live − 1 at peak live, #3 is heap / live − 1 at the peak "
