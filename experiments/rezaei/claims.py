@@ -75,7 +75,7 @@ def _search(results: Results) -> list[Claim]:
         Claim(
             "both ends",
             "5.2.1",
-            "With deallocations counted too, trees can still be compared with lists",
+            "With deallocations counted too, trees remain comparable with lists",
             f"first fit with coalescing: ABT {total:.1f} nodes, SqF {list_total:.1f}",
             total < list_total,
         ),
@@ -108,7 +108,7 @@ def _growths(results: Results) -> list[Claim]:
         Claim(
             "best calls",
             "5.2.2",
-            "ABT-FF and SqF-BF call sbrk least of those without coalescing",
+            "Without coalescing, ABT-FF and SqF-BF call sbrk least",
             f"{calls[0]} and {calls[1]}",
             set(calls[:2]) == {"abt-ff", "sqf-bf"},
         ),

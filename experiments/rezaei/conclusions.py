@@ -33,14 +33,14 @@ def _traces() -> list[Claim]:
             "never freed",
             "5.1",
             f"About {text['never_freed']:,} objects are not deallocated",
-            f"{kept:,.0f} by its own table 2, on average",
+            f"{kept:,.0f} on average, by the paper's table 2",
             0.9 <= kept / text["never_freed"] <= 1.1,
         ),
         Claim(
             "live",
             "5.1",
             f"There are {text['live_objects']:,} live objects at any time",
-            f"{live:,.0f} by its own table 2, on average",
+            f"{live:,.0f} on average, by the paper's table 2",
             0.9 <= live / text["live_objects"] <= 1.1,
         ),
     ]
@@ -123,7 +123,7 @@ def _work(results: Results, coalescing: float) -> list[Claim]:
             "operations",
             "5.3",
             f"Coalescing adds about {text['operations']} integer operations to a deallocation",
-            f"{operations:.1f}: six if the block merges, one if not",
+            f"{operations:.1f} (6 if the block merges, otherwise 1)",
             abs(operations - text["operations"]) < 1,
         ),
         Claim(
@@ -144,7 +144,7 @@ def _work(results: Results, coalescing: float) -> list[Claim]:
         Claim(
             "compared",
             "5.2.1",
-            "Trees can be compared with lists in speed",
+            "Trees are comparable with lists in speed",
             _compared(results),
             all(_tree(results, fit) < _list(results, fit) for fit in ("ff", "bf")),
         ),
