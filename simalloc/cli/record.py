@@ -404,7 +404,8 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
     if others:
         events = sum(one.totals.events for one in others)
         traces = counted(len(others), "more trace")
-        _say(f"{traces} of child processes and earlier programs, {counted(events, 'event')}:")
+        size = counted(events, "event")
+        _say(f"{traces} of child processes and of programs before an exec, {size}:")
     for one in others[:_MAX_OTHERS]:
         _summarize_one(one)
     if len(others) > _MAX_OTHERS:

@@ -27,7 +27,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
         )
         for waste in wastes
     ]
-    columns = ("policy", *differing, "heap", "above live %", *(words[part] for part in parts))
+    columns = ("policy", *differing, "heap", "excess over live %", *(words[part] for part in parts))
     names = ", ".join(dict.fromkeys(waste.trace for waste in wastes))
     notes = _notes(wastes)
     return Table(f"Where the bytes are; {names}", columns, rows, notes)

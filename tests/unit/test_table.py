@@ -239,7 +239,9 @@ def test_commands_in_notes_are_code_in_html():
 
 
 def test_html_shows_sizes_with_their_units():
-    table = Table("", ("policy", "heap", "above live %", "scale"), [("x", 2_637_824, 39.25, 16)])
+    table = Table(
+        "", ("policy", "heap", "excess over live %", "scale"), [("x", 2_637_824, 39.25, 16)]
+    )
     shown = html(table, sizes=True)
     assert re.findall(r"<td[^>]*>([^<]*)</td>", shown) == ["x", "2.52 MiB", "39.25", "16"]
     assert "2,637,824" in html(table)

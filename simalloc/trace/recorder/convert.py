@@ -332,6 +332,8 @@ def _stacks(raw: RawRecording, report: Callable[[str], None], names: Names) -> M
     met = raw.places
     places = {place: number for number, place in enumerate(dict.fromkeys(met))}
     if len(places) > _MANY_PLACES:
-        report(f"naming the functions of {counted(len(places) - 1, 'place')}")
+        report(
+            f"naming the functions at {counted(len(places) - 1, 'code address', 'code addresses')}"
+        )
     sites = [(parent, places[met[place]]) for parent, place in raw.sites.tolist()]
     return {"depth": raw.depth, "stacks": stacks_entry(list(places), sites, names.of)}
