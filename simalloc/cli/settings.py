@@ -137,13 +137,14 @@ def command(
     """Recommend a malloc and its settings for a program.
 
     The trace is replayed under models of glibc's malloc, jemalloc, tcmalloc and mimalloc, at their
-    defaults and at common settings. A Python program that was recorded with PYTHONMALLOC=malloc is
+    defaults and at common settings. If a setting is recommended, the last line of the output is the
+    command that applies it. A Python program that was recorded with PYTHONMALLOC=malloc is
     also replayed under models of Python's own allocator on top of these mallocs. The output then
     lists the arenas that Python holds, the blocks in them, and the code that allocated the blocks.
 
     With --start, the rows are the settings that a running process with glibc's malloc can change.
-    Each run begins with the heap of the process. The last line of the output is the call that
-    changes the settings. Otherwise it is a shell command.
+    Each run begins with the heap of the process. The last line is the call that changes the
+    settings.
 
     With --format json the output is one object with the machine, the process, the recommendation,
     the verdict and a row for each setting. For several traces the output is a list of objects.
