@@ -93,12 +93,30 @@ def shifted(marks: Marks, every: int, objects: int) -> NDArray[np.int64]:
     return event + np.maximum(event - objects, 0) // every if every else event
 
 
-def mean_live(run: Run) -> float:
-    """Return the mean of the live bytes over the events, estimated from the timeline."""
-    line = run.mapped.timeline
-    first = min(run.live_at_start.last_event // line.interval, max(len(line.live_low) - 1, 0))
+def live_of(trace: Trace, marks: Marks) -> Mapping[Moment, float]:
+    """Return the live bytes at the moments that do not depend on the setting.
+
+    The peak depends on the setting. The mean is over time, or over events without times.
+    """
+    live = trace.replayed.live
+    if not len(live):
+        return dict.fromkeys((Moment.UNUSED, Moment.MEAN), 0.0)
+    if trace.time is not None and marks.has_times:
+        mean = np.average(live[:-1], weights=np.diff(trace.time))
+    else:
+        mean = live[marks.first :].mean()
+    return {Moment.UNUSED: float(live[marks.unused]), Moment.MEAN: float(mean)}
+
+
+def estimated_live(run: Run, marks: Marks) -> Mapping[Moment, float]:
+    """Return what `live_of` returns, estimated from the timeline of a run, over events."""
+    line = run.timeline
+    first = min(marks.first // line.interval, max(len(line.live_low) - 1, 0))
     live = line.live_low[first:] + line.live_high[first:]
-    return float(live.mean() / 2) if len(live) else 0.0
+    return {
+        Moment.UNUSED: float(line.live_low[marks.unused // line.interval]),
+        Moment.MEAN: float(live.mean() / 2),
+    }
 
 
 def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, float]:

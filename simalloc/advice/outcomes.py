@@ -13,7 +13,15 @@ from simalloc.advice.contention import at_once
 from simalloc.advice.costs import Cost, cost_of, cpu_seconds_of
 from simalloc.advice.machine import Machine, machine_of
 from simalloc.advice.marks import max_unused, replay_marked
-from simalloc.advice.moments import Marks, Moment, marks_of, moments_of, shifted
+from simalloc.advice.moments import (
+    Marks,
+    Moment,
+    estimated_live,
+    live_of,
+    marks_of,
+    moments_of,
+    shifted,
+)
 from simalloc.advice.prices import prices
 from simalloc.advice.python_release import python_of
 from simalloc.advice.recorded import Recorded, recorded
@@ -38,8 +46,8 @@ class Setting:
     """A candidate, the run of its model, and its command line or environment.
 
     `moments` has the resident bytes at each moment, including the malloc's library
-    (`library_bytes`). `cost` is the additional cost relative to the present setting. `unused_event`
-    is the event of `Moment.UNUSED`.
+    (`library_bytes`). `live` has the live bytes at each moment except the peak. `cost` is the
+    additional cost relative to the present setting. `unused_event` is the event of `Moment.UNUSED`.
     """
 
     candidate: Candidate
@@ -50,6 +58,7 @@ class Setting:
     moments: Mapping[Moment, float] = field(default_factory=dict)
     cost: Cost = _NO_COST
     unused_event: int = -1
+    live: Mapping[Moment, float] = field(default_factory=dict)
 
     @property
     def resident(self) -> Footprint:
@@ -96,7 +105,8 @@ def settings_of(
     """
     process = recorded(source.provenance)
     machine = machine or machine_of(source.provenance)
-    held = source.in_memory() if len(source) <= IN_MEMORY else source
+    is_long = len(source) > IN_MEMORY
+    held = source if is_long else source.in_memory()
     used = _used(tried, process)
     world = _World(process, machine, start)
     marks = _marks_for(held, used, world, progress)
@@ -105,8 +115,9 @@ def settings_of(
     places = [shifted(marks, each.trims_every, objects) for each in tried]
     found = replay_marked(replayed, places, progress)
     runs = {each: marked.run for each, marked in zip(tried, found, strict=True)}
-    together = at_once(held.in_memory(), runs) if len(source) <= IN_MEMORY else {}
+    together = {} if is_long else at_once(held.in_memory(), runs)
     seconds = cpu_seconds_of(held, IN_MEMORY)
+    live = estimated_live(runs[used], marks) if is_long else live_of(held.in_memory(), marks)
     return [
         Setting(
             each,
@@ -116,6 +127,7 @@ def settings_of(
             moments_of(marked, marks, marked.run.policy.description.library_bytes),
             cost_of(marked.run, runs[used], prices(), seconds),
             marks.unused,
+            live,
         )
         for each, marked in zip(tried, found, strict=True)
     ]

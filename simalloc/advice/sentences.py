@@ -20,7 +20,7 @@ from simalloc.advice.choice import (
 from simalloc.advice.circumstances import RemoteFrees, Share
 from simalloc.advice.costs import Cost
 from simalloc.advice.machine import Machine
-from simalloc.advice.moments import Moment, mean_live
+from simalloc.advice.moments import Moment
 from simalloc.advice.outcomes import Setting
 from simalloc.advice.recorded import Recorded
 from simalloc.advice.thread_arenas import ThreadArenas
@@ -40,16 +40,12 @@ def spelled(number: float) -> str:
 
 
 def live_at(setting: Setting, moment: Moment) -> float:
-    """Return the live bytes at a moment; for `MEAN`, the mean over the timeline."""
-    run = setting.run
-    line = run.timeline
-    if moment is Moment.PEAK:
-        began = run.live_at_start
-        is_later = setting.resident.peak_event >= began.last_event
-        return setting.resident.live_bytes_at_peak if is_later else began.bytes
-    if moment is Moment.UNUSED and setting.unused_event >= 0 and len(line.live_low):
-        return float(line.live_low[setting.unused_event // line.interval])
-    return mean_live(run)
+    """Return the live bytes at a moment under a setting."""
+    if moment is not Moment.PEAK:
+        return setting.live[moment]
+    began = setting.run.live_at_start
+    is_later = setting.resident.peak_event >= began.last_event
+    return setting.resident.live_bytes_at_peak if is_later else began.bytes
 
 
 def share_of_process(share: Share | None) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.advice import Advice, Machine, Moment, Recorded, Setting
-from simalloc.advice.moments import mean_live
 from simalloc.heap import Footprint, Run
 from simalloc.heap.real import NativeRun
 from simalloc.report.statistics import bars
@@ -135,8 +134,13 @@ def _live_rows(
     rows: list[Sequence[Value]] = []
     rest: list[Value] = [None] * (columns - 6)
     if settings:
-        run = settings[0].run
-        sizes = mib(run.max_live_bytes), None, mib(mean_live(run)), mib(run.final_live_bytes)
+        run, live = settings[0].run, settings[0].live
+        sizes = (
+            mib(run.max_live_bytes),
+            mib(live[Moment.UNUSED]),
+            mib(live[Moment.MEAN]),
+            mib(run.final_live_bytes),
+        )
         rows.append(("", "live", *sizes, *rest))
     if possible is not None:
         most = mib(possible.peak_heap_bytes)
@@ -172,9 +176,9 @@ def footprints_table(
         f"{now}, no change recommended" if both else "recommended",
         advice.best,
     )
-    run = advice.now.run
+    run, mean = advice.now.run, advice.now.live[Moment.MEAN]
     rows: list[Sequence[Value]] = [
-        ("live bytes", "", *_bytes_of(run.max_live_bytes, mean_live(run), run.final_live_bytes),
+        ("live bytes", "", *_bytes_of(run.max_live_bytes, mean, run.final_live_bytes),
          None, None, None)
     ]  # fmt: skip
     rows += [

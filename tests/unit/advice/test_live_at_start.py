@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simalloc.advice import Candidate, Moment, advise, candidates, recorded, settings_of
-from simalloc.advice.moments import marks_of, mean_live, shifted
+from simalloc.advice.moments import marks_of, shifted
 from simalloc.advice.outcomes import with_trims
 from simalloc.advice.perturbed import begun_elsewhere, in_another_order
 from simalloc.advice.sentences import left_out, live_at
@@ -34,13 +34,22 @@ def trace():
 def test_moments_begin_when_all_is_live(trace):
     (now,) = settings_of(trace, [Candidate("glibc")])
     assert now.unused_event >= LIVE - 1
-    assert live_at(now, Moment.MEAN) == mean_live(now.run) >= LIVE * SIZE
+    assert LIVE * SIZE <= live_at(now, Moment.MEAN) <= (LIVE + 1) * SIZE
     assert now.moments[Moment.MEAN] >= LIVE * SIZE
     assert now.run.live_at_start.bytes == LIVE * SIZE
     bare = replace(trace, provenance={})
     (other,) = settings_of(bare, [Candidate("glibc")])
     assert other.moments[Moment.MEAN] < 0.8 * now.moments[Moment.MEAN]
     assert other.moments[Moment.PEAK] == now.moments[Moment.PEAK]
+
+
+def test_live_bytes_are_averaged_over_time():
+    """1,000 bytes are live for 3 seconds, then 3,000 bytes for 1 second."""
+    trace = Trace.from_events([0, 0, 1], [0, 1, 1], [1000, 2000, 0], time=[0, 3 * 10**9, 4 * 10**9])
+    (now,) = settings_of(trace, [Candidate("glibc")])
+    assert now.live[Moment.MEAN] == 1500
+    (other,) = settings_of(replace(trace, time=None), [Candidate("glibc")])
+    assert other.live[Moment.MEAN] == pytest.approx((1000 + 3000 + 1000) / 3)
 
 
 def test_the_peak_of_a_heap_that_only_shrinks_has_all_that_was_live():
