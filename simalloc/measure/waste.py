@@ -116,6 +116,11 @@ class Waste(ShownAsTable):
     """Lines of the malloc's own statistics, and the components of these lines."""
 
     @property
+    def name(self) -> str:
+        """The policy, or the real allocator with `(measured)`."""
+        return self.policy if self.event is not None else f"{self.policy} (measured)"
+
+    @property
     def heap(self) -> float:
         """Bytes of the whole heap."""
         return float(sum(getattr(self, part) for part in PARTS))

@@ -19,7 +19,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
     differing = [name for name, values in options.items() if len({*values} - {None}) > 1]
     rows: list[tuple[Value, ...]] = [
         (
-            waste.policy,
+            waste.name,
             *(getattr(waste, name) for name in differing),
             _bytes(waste.heap),
             percent(waste.heap / waste.live - 1) if waste.live else None,

@@ -25,7 +25,7 @@ def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
     Raises `SimallocError` if `wastes` is empty.
     """
     with styled(theme) as palette:
-        names = row_names(waste.policy for waste in wastes)
+        names = row_names(waste.name for waste in wastes)
         figure = new_figure_of_rows(names, bars=_LEGEND_ROWS)
         axes = figure.add_subplot()
         places = range(len(wastes))

@@ -90,7 +90,7 @@ def waste_chart(wastes: Sequence[Waste]) -> str:
 
     A thin bar below shows the cached and free bytes by the state of their pages, if known.
     """
-    names = [waste.policy for waste in wastes]
+    names = [waste.name for waste in wastes]
     top = max(1.0, *(waste.heap for waste in wastes))
     rows = Axis("", len(names) - 0.45, -0.55, range(len(names)), lambda row: names[int(row)])
     panel = Panel(bytes_axis("heap at its peak", top, 1.02), rows, is_rows=True)

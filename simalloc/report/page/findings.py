@@ -161,7 +161,7 @@ def find_out(
     online = [run for *_, run in roles if run.found is None]
     code = look_at_code(trace, online, stage) if len(trace) <= WHOLE_EVENTS else None
     mapped = [_look_closely(trace, *each, code, stage) for each in roles]
-    wastes = [*_wastes(trace, mapped, stage), *map(_really, natives)]
+    wastes = [*_wastes(trace, mapped, stage), *map(real_waste, natives)]
     with stage(f"{trace.name}: statistics", 1.0) as advance:
         described = describe(trace, progress=advance)
     with stage(f"{trace.name}: lives", len(trace)) as advance:
@@ -268,10 +268,6 @@ def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]
 def _never_merges(policy: Policy) -> bool:
     never = Coalescing.NONE, CoalescingTime.NONE
     return getattr(policy.description, "coalescing", None) in never
-
-
-def _really(native: NativeRun) -> Waste:
-    return replace(real_waste(native), policy=f"{native.allocator} (measured)")
 
 
 def _wastes(trace: EventSource, mapped: Sequence[Mapped], stage: Stage) -> list[Waste]:
