@@ -92,7 +92,11 @@ def _hummingbird(trace: Trace) -> list[tuple[Value, ...]]:
     slope = -float(np.polyfit(np.log(size[files]), np.log(times[files]), 1)[0])
     return [
         ("events, millions", _millions(printed["events"]), _millions(len(trace))),
-        ("live MB, mean once full", printed["live_bytes"] / MEGABYTE, _one(float(live.mean()))),
+        (
+            "live MB, mean once the cache is full",
+            printed["live_bytes"] / MEGABYTE,
+            _one(float(live.mean())),
+        ),
         ("live MB, lowest and highest", "flat", f"{live.min():.1f} and {live.max():.1f}"),
         ("largest object", printed["largest"], int(size.max())),
         ("sizes", f"more than {printed['sizes']:,}", len(size)),
@@ -121,9 +125,9 @@ def _emacs(trace: Trace) -> list[tuple[Value, ...]]:
             "about 65",
             _one(100 * float((size * times)[small].sum() / (size * times).sum())),
         ),
-        (f"sizes allocated more than {_OFTEN} times", "first of two classes", often),
-        (f"sizes allocated fewer than {_SELDOM} times", "second class", seldom),
-        ("all other sizes", "none", len(size) - often - seldom),
+        (f"number of sizes allocated more than {_OFTEN} times", "not printed", often),
+        (f"number of sizes allocated fewer than {_SELDOM} times", "not printed", seldom),
+        ("number of all other sizes", "none", len(size) - often - seldom),
     ]
 
 

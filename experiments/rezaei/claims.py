@@ -100,7 +100,7 @@ def _growths(results: Results) -> list[Claim]:
         Claim(
             "level",
             "5.2.1",
-            "Segregation levels the calls of sbrk",
+            "Segregation equalises the allocators' calls of sbrk",
             f"the maximum is {segregated:.0f} % above the minimum; {simple:.0f} % without "
             f"segregation, {merged:.0f} % with coalescing",
             segregated < simple,

@@ -66,7 +66,7 @@ def _free_blocks(results: Results) -> list[Claim]:
         Claim(
             "level free blocks",
             "5.2.2",
-            "Segregation levels the number of free blocks too",
+            "Segregation equalises the allocators' free blocks too",
             f"the maximum is {apart:.0f} % above the minimum; {simple:.0f} % without segregation",
             apart < simple,
         ),
