@@ -108,8 +108,8 @@ def rows_table() -> Table:
         rows.append((label(policy), *cells))
     note = (
         "A cell considers the printed percentages that are exact enough to decide on a unit. It "
-        "states how many of them multiples of the unit match, and how many heaps of any size match "
-        "by chance. The 4K rows fix the peak live bytes."
+        "states how many of these percentages agree with multiples of the unit, and how many would "
+        "agree by chance if heaps had any size. The 4K rows fix the peak live bytes."
     )
     return Table(
         "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)

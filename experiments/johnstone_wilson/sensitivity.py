@@ -111,7 +111,7 @@ CHOICES: Final = (
         ("4K", "6K"),
     ),
     Choice(
-        "Double buddy: scaled bytes by which the sizes 2^N grow, the others by half as many more",
+        "Double buddy: scaled bytes by which the sizes 2^N grow (3*2^N: 1.5 times as many)",
         "double-buddy",
         "growth",
         ("4K", "8K", "16K", "64K"),
