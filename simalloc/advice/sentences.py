@@ -265,7 +265,7 @@ def _price(spent: Cost) -> str:
     more = [counted(number, what) for what, number in causes.items() if number > 0]
     fewer = [counted(-number, what) for what, number in causes.items() if number < 0]
     if spent.uncached > 0:
-        more.insert(0, f"{spent.uncached:,} requests without a thread cache")
+        more.append(f"{spent.uncached:,} requests that bypass the thread cache")
     adds = f" It adds {_listed(more)}." if more else ""
     saves = f" It saves {_listed(fewer)}." if fewer else ""
     return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares}.{adds}{saves}"
