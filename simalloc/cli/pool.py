@@ -94,8 +94,8 @@ from simalloc.trace.catalogue import find_trace, load
     "--block-pools",
     type=click.IntRange(1, 64),
     metavar="K",
-    help="Find the best block size and number of blocks for each of K block pools, beside a heap "
-    "of the first policy.",
+    help="Find the best block size and number of blocks for each of K block pools. A heap of the "
+    "first policy serves larger requests.",
 )
 @plot_option("Draw the number of refused requests by pool size, with a line for each policy.")
 @format_option

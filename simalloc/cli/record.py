@@ -152,7 +152,7 @@ def _directory_option(
 )
 @_directory_option(
     "--snapshot",
-    "Do not run COMMAND; write the events recorded so far in DIRECTORY (NAME.*.recording).",
+    "Do not run COMMAND. Write a trace of the events that DIRECTORY (NAME.*.recording) contains.",
 )
 @_directory_option(
     "--stop",
