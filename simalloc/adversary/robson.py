@@ -39,7 +39,7 @@ def _left(placed: Placed, offset: int, step: int) -> int:
 
 
 def against_buddies(game: Game, live: int, largest: int) -> None:
-    """Play the same method against a binary buddy, with requests just above powers of two.
+    """Play Robson's method against a binary buddy, with requests just above powers of two.
 
     The blocks of a buddy are aligned and need no offset. A request of 2^(i-1) + 1 bytes occupies a
     block of 2^i bytes. In each aligned block of 2^i bytes, the smallest object is kept. The blocks

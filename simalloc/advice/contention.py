@@ -96,7 +96,7 @@ class _Wants(NamedTuple):
 
 
 def _wants(trace: Trace, cache: Cache) -> _Wants:
-    """Return the requests, of up to `MAX_EVENTS` events, that no thread cache serves."""
+    """Return the requests that no thread cache serves, in the examined `MAX_EVENTS` events."""
     assert trace.thread is not None, "at_once() has checked that the trace has threads"
     assert trace.time is not None, "at_once() has checked that the trace has times"
     threads = np.unique(trace.thread, return_inverse=True)[1].astype(np.int64)

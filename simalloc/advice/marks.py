@@ -39,7 +39,7 @@ def replay_marked(
     marks: Sequence[NDArray[np.int64]],
     progress: Callable[[int], None] | None = None,
 ) -> list[Marked]:
-    """Replay traces on all cores, each under its setting, and measure resident bytes at its marks.
+    """Replay settings on all cores, and measure the resident bytes at the marks of each setting.
 
     The marks of a setting are numbers of events in ascending order. Ctrl-C stops all replays within
     a stride. `progress` is called, by one thread at a time, with the number of events done since

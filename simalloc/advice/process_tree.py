@@ -43,7 +43,10 @@ class Process:
 
 @dataclass(frozen=True, eq=False)
 class ProcessTree:
-    """Processes by decreasing resident bytes; `seconds` are the moments since the first began."""
+    """Processes by decreasing resident bytes.
+
+    `seconds` are the seconds from the start of the first process to each moment.
+    """
 
     processes: Sequence[Process]
     seconds: NDArray[np.float64]

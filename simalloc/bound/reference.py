@@ -158,11 +158,11 @@ class _Heap:
                 self._match(life, now, large[:MAX_GAPS])
 
     def _match(self, life: int, now: int, gaps: Sequence[_Gap]) -> None:
-        """Take the gap of least cost, at the end where the neighbour's end is closer in time.
+        """Place a life in the gap with the lowest cost, at the neighbour that ends nearest in time.
 
         The cost has two terms. The first is the remaining space of the gap in sizes of the life, at
-        most 1. The second is three times the distance of the two ends in remaining lifetimes, at
-        most `FARTHEST`.
+        most 1. The second is three times the interval between the ends of the life and the
+        neighbour, in remaining lifetimes, and at most three times `FARTHEST`.
         """
         size, until = self._lives[life].size, self._until(life)
         remaining = until - (-now if self._backward else now) + 1

@@ -122,7 +122,7 @@ class Start:
 
     @property
     def live_sizes(self) -> NDArray[np.int64]:
-        """Largest requests that fit the live blocks, in the order of the blocks."""
+        """For each live block, in the order of `block`, the largest request that it can serve."""
         live = self.block[self.block[:, 3] == LIVE]
         mapped = live[:, 0] == MAPPED
         sizes: NDArray[np.int64] = live[:, 2] - np.where(mapped, 16, 8)

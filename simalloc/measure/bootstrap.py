@@ -35,11 +35,11 @@ def mean_intervals(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> NDArray[np.float64]:
-    """Return the low and high end of each row's mean over programs (2 x rows).
+    """Return the low and high ends of the confidence interval of each row's mean (2 x rows).
 
-    `values` (float64, rows x traces) belong to the `programs` of their columns. The ends are
-    percentiles of the means of `resamples` samples. With few programs the intervals tend to be too
-    narrow.
+    `values` (float64, rows x traces) belong to the `programs` of their columns. Means are over
+    programs. The ends are percentiles of the means of `resamples` samples. With few programs the
+    intervals tend to be too narrow.
     """
     tail = (1 - confidence) / 2
     return np.quantile(bootstrap_means(values, programs, resamples), [tail, 1 - tail], axis=0)

@@ -40,7 +40,7 @@ LARGEST_FREE_NOTES: Final = (
 )
 
 _NAMED: Final = 6
-"""Maximum number of policies that a note names; it states only the number of any others."""
+"""Maximum number of policies that a note names. Further policies are only counted."""
 
 _TIMED: Final = 1e-3
 """Minimum duration in seconds of a replay whose speed is shown; shorter times are noise."""

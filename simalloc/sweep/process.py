@@ -146,7 +146,7 @@ def serve(connection: int, lifeline: int) -> None:
     """Carry out the received tasks, one after the other. Both arguments are file descriptors."""
     Thread(target=_end_with_parent, args=[lifeline], daemon=True).start()
     with Connection(connection) as parent:
-        cache = TraceCache(0)  # keeps only the latest trace
+        cache = TraceCache(0)  # the cache keeps only the latest trace
         while True:
             try:
                 task, code, packed = parent.recv()

@@ -32,7 +32,8 @@ def borrow(length: int) -> NDArray[np.uint8]:
         piece = _kept.pop()
     except IndexError:
         piece = _new_piece()
-    whole = np.frombuffer(piece, np.uint8)  # views keep it alive: it does not own its memory
+    # a view refers to `whole`, not to `piece`, because `whole` does not own its memory
+    whole = np.frombuffer(piece, np.uint8)
     finalize(whole, _give_back, piece).atexit = False
     return whole[:length]
 

@@ -221,7 +221,7 @@ def read_trace(
 
 
 def _planes(name: str, array: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the planes of a column if their number is valid."""
+    """Return the planes of a column. Raises `TraceError` if their number is invalid."""
     if not 1 <= len(array) <= MAX_PLANES:
         raise TraceError(f"column {name} has {len(array)} planes")
     return array

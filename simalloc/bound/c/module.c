@@ -75,7 +75,8 @@ enum stride { GOES_ON, ENDED, OUT_OF_MEMORY };
 typedef enum stride stride_function(void *work);
 
 /* Continues a computation until its end or Ctrl-C, with the GIL released. `begun` is false if its
- * start ran out of memory. Returns false, with an exception set, if it does not end. */
+ * start ran out of memory. Returns false, with an exception set, if the computation was interrupted
+ * or ran out of memory. */
 static bool go_through(bool begun, stride_function *advance, void *work)
 {
     enum stride stride = begun ? GOES_ON : OUT_OF_MEMORY;

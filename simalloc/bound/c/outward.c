@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Returns the end of a life in the direction of time. */
+/* Returns the event of a life's death or, if time runs backward, minus the event of its birth. */
 static int64_t until_of(const struct outward *outward, uint32_t life)
 {
     const struct lives *lives = outward->lives;

@@ -17,7 +17,8 @@ enum fit {
 struct place_block {
     uint64_t address;
     uint64_t size;
-    int64_t until;  /* end of the object in the direction of time */
+    /* event of the object's death or, if time runs backward, minus the event of its birth */
+    int64_t until;
     uint32_t below; /* neighbouring blocks, or NONE */
     uint32_t above;
 };

@@ -65,9 +65,10 @@ def _overlaps(buffers: Buffers) -> list[_Ban]:
 
 
 def _merged(bans: list[_Ban]) -> Iterator[_Ban]:
-    """Yield the bans, with overlapping ones joined.
+    """Yield the bans, after joining overlapping bans of the same two buffers.
 
-    The distance where two bans touch is allowed.
+    A ban excludes its ends. The distance at which two bans touch is therefore allowed, and bans
+    that only touch are not joined.
     """
     if not bans:
         return

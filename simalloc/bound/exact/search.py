@@ -230,7 +230,10 @@ class _Part:
         return self.buffers.height(address[self.numbers])
 
     def restarts(self, share: int) -> Iterator[int]:
-        """Yield the lengths of further searches until they total `share` shortest searches."""
+        """Yield the lengths of further searches until their sum is at least `share`.
+
+        Lengths and `share` are multiples of the shortest search.
+        """
         while share > 0:
             length = next(self._lengths)
             yield length

@@ -30,7 +30,10 @@ NODES: Final = 200_000
 """Maximum number of nodes that a run's exact search visits; no clock ends the search."""
 
 NODES_BY_OBJECTS: Final = 80_000_000
-"""Maximum product of nodes and objects. A node takes longer with more objects."""
+"""Maximum product of the search's nodes and the trace's objects.
+
+It limits the time of a search, because the time per node grows with the number of objects.
+"""
 
 
 def run_one(

@@ -23,7 +23,7 @@ class PyTorchRules(NamedTuple):
     max_split: int | None
     """Minimum size of blocks that are never split."""
     non_split_rounding: int
-    """Maximum difference between such a block and the request that it serves."""
+    """Maximum difference between a block that is never split and the request that it serves."""
     large_segment: int
     allowed: int | None
     """Maximum total of reserved bytes."""

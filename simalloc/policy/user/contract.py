@@ -117,7 +117,10 @@ class Heap(Protocol):
         """Join a free block with its listed neighbours; return it, unsearchable."""
 
     def join(self, block: Block, neighbour: Block, /) -> Block:
-        """Join two adjacent free blocks; return `block`, unsearchable. `neighbour` is gone."""
+        """Join two adjacent free blocks; return `block`, unsearchable.
+
+        `neighbour` no longer exists.
+        """
 
     def insert(self, block: Block, /) -> Block:
         """List an unsearchable block as the latest, and return it."""

@@ -49,7 +49,10 @@ class PolicyFromCode(Policy):
 
     @property
     def exact(self) -> str:
-        """Text that makes this policy, and that is refused if its code has changed since."""
+        """Text that makes this policy.
+
+        The text contains a digest of the code, so it is refused after a change of the code.
+        """
         file, _, name = self.name.rpartition(":")
         digest = self.description.code.digest
         return self._spelled(f"{file}@{digest}:{name}" if file else f"{name}@{digest}")

@@ -169,7 +169,7 @@ class Held:
         return [one for one in self._stop.thread_pointers() if one]
 
     def add(self, found: LoadedObject) -> None:
-        """Add an object that was loaded meanwhile."""
+        """Add an object that was loaded after `objects` had been read."""
         self.objects.append(found)
 
     def _stop_outside(self, *, everyone: bool) -> None:

@@ -38,7 +38,7 @@ class ProcessObserver(Observer, Protocol):
     """Receives the events of a process's recording."""
 
     def begun(self, begun: Begun, folder: str) -> None:
-        """Receive, once, the beginning of the recording and the folder of its raw files."""
+        """Receive the start of the recording and the folder of its raw files. Called once."""
 
 
 @dataclass

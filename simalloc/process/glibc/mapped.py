@@ -100,7 +100,7 @@ def _pointed(target: Target, found: Sequence[MappedBlock]) -> list[bool]:
 
 
 def _counted(target: Target, mallocs: Sequence[tuple[Libc, Parameters]]) -> tuple[int, int]:
-    """Return the number and bytes of separately mapped blocks in the counts of all mallocs."""
+    """Return the number and bytes of separately mapped blocks, as all mallocs count them."""
     number = size = 0
     for libc, before in mallocs:
         parameters = libc.parameters(target) or before

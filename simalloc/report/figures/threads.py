@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _SPANS: Final = 700
-"""Number of spans, more than the dots of the figure's width."""
+"""Number of spans, more than the number of pixels across the figure."""
 
 _MAX_ROWS: Final = 40
 """Maximum number of threads that have a line."""

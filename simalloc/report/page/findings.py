@@ -221,8 +221,8 @@ def coarser(findings: Findings) -> Findings:
 def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
     """Return @default, the best possible and the chosen policies, except unsuitable policies.
 
-    For a long trace, policies that need the whole trace in memory are left out, and policies whose
-    time per event grows with the number of free blocks.
+    For a long trace, two kinds of policies are unsuitable: those that need the whole trace in
+    memory, and those whose time per event grows with the number of free blocks.
     """
     everything = expand_policies(["@default", "best-possible", *chosen])
     if len(trace) <= SHORT_EVENTS:

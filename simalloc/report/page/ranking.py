@@ -30,7 +30,7 @@ class _Row(NamedTuple):
 
 
 def ranking_table(findings: Findings) -> str:
-    """Return all policies in order of the memory that they need, below the bounds."""
+    """Return a table of the bounds, and then all policies in ascending order of their peak heap."""
     live = findings.best.max_live_bytes
     rows = sorted(_policies(findings), key=lambda row: row.peak)
     bound = _Row("bound", "peak live (lower bound)", live, ("", "", "", "0.0", ""))

@@ -110,8 +110,8 @@ def _calls(raw: RawRecording, before: int) -> Iterator[_Call]:
 def resident_by_place(raw: RawRecording, areas: Iterable[Area]) -> Mapping[Place, int]:
     """Return the resident bytes of the live mappings, from the kernel's view of the process.
 
-    `areas` are the areas with resident memory. If an area has several places, its pages are
-    examined.
+    `areas` are the areas with resident memory. If several places mapped parts of an area, its pages
+    are examined to divide the bytes.
     """
     live = OwnMappings.of(raw).live
     found: Counter[Place] = Counter()

@@ -39,7 +39,7 @@ class Observer(Protocol):
         """Receive, once, the processes that still run after the command has ended."""
 
     def lost(self, raw: RawRecording) -> None:
-        """Receive each recording that ends with a failure before its process ends."""
+        """Receive a recording that failed before its process ended."""
 
     def working(self, what: str) -> None:
         """Receive a description of work after the command's end that may take seconds."""

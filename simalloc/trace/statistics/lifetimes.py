@@ -61,7 +61,7 @@ class NeighbourWaits:
 
     @property
     def found(self) -> Neighbours | None:
-        """The result, or None before it is known."""
+        """The neighbours' waits at the given shares, or None before they are known."""
         objects, weighted = self._objects.found, self._bytes.found
         return None if objects is None or weighted is None else Neighbours(objects, weighted)
 

@@ -110,7 +110,7 @@ def _range(
 ) -> NDArray[np.int64]:
     """Return the sizes of a range, unordered. A range of many sizes has a few frequent sizes."""
     sizes = np.arange(smallest, largest + 1, STEP)
-    mean = min(mean, largest - 0.5)  # table 2 rounds the mean of 72 to 96 to above 96
+    mean = min(mean, largest - 0.5)  # for sizes 72 to 96, the rounded mean in table 2 exceeds 96
     if len(sizes) <= _FEW:
         return power_law(generator, count, smallest, largest, mean)
     times = generator.integers(0, round(_SELDOM * share), len(sizes), endpoint=True)

@@ -38,7 +38,7 @@ def trace_of_lives(
     freed = np.flatnonzero(ends <= objects)
     rank = freed if order is None else np.asarray(order)[freed]
     freed = freed[np.lexsort((rank, ends[freed]))]
-    # The objects born before an object, and the objects freed before it, precede it.
+    # The event number of a free is the number of births and frees before it.
     frees = np.arange(len(freed)) + ends[freed]
     op = np.full(objects + len(freed), Op.MALLOC, np.uint8)
     op[frees] = Op.FREE

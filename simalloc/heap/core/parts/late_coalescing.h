@@ -1,8 +1,9 @@
 /* Coalescing that waits until a request fits in no free block, or never happens
  * (policy/families/sequential_fit.md, Coalescing).
  *
- * By its rule, a scan visits the whole heap. Only blocks that were entered since the previous scan
- * can have a free neighbour. A scan therefore visits only these blocks, in address order. */
+ * The policy's rule is that a scan visits the whole heap. Only blocks that were entered since the
+ * previous scan can have a free neighbour. This implementation therefore visits only these blocks,
+ * in address order. */
 #ifndef SIMALLOC_LATE_COALESCING_H
 #define SIMALLOC_LATE_COALESCING_H
 

@@ -12,7 +12,7 @@ UNIT: Final = 256
 
 
 class RmmPoolHeap(DeviceHeap):
-    """Best fit in a list for each stream; memory is returned upstream only below a maximum."""
+    """Best fit in a list for each stream; only a pool with a maximum returns memory upstream."""
 
     def __init__(self, description: RmmPool) -> None:
         super().__init__(description.available)

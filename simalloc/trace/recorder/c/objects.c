@@ -62,7 +62,8 @@ static void vacate(struct objects *objects, const struct record *record, struct 
     objects->frees_unseen += release(objects, (int64_t)record->address, record, out);
 }
 
-/* Returns the result for a failure that the earlier checks do not exclude. */
+/* Returns the result for the reason of a failure. Earlier checks have excluded all other
+ * reasons. */
 static enum objects_answer answer_to(enum reason why)
 {
     return why == REASON_MEMORY ? OBJECTS_MEMORY : OBJECTS_DAMAGED;

@@ -91,7 +91,7 @@ struct theap {
     uint32_t delayed_count;
     uint32_t delayed_capacity;
     /* mimalloc 3 only: */
-    uint64_t identity; /* number that is never reused, or 0 if unused */
+    uint64_t identity; /* number of the thread state, never reused; 0 before its first use */
     /* number of the thread in the order of first mallocs; 0 for the main thread */
     uint32_t sequence;
     uint64_t full_retain; /* number of full pages that a search leaves in their queue */
@@ -112,7 +112,7 @@ struct rules {
     uint32_t retired_pages;
     uint32_t extended;     /* bytes of blocks that enter the free list together */
     uint32_t min_extended; /* minimum number of blocks that enter the free list together */
-    uint64_t origin_unit;  /* locations count from a real address that is a multiple of this */
+    uint64_t origin_unit;  /* alignment in bytes of `origin` */
     /* Initialises the data of a thread. Sets the heap's failure if memory is exhausted. */
     void (*begin_thread)(struct mimalloc *mi, struct theap *theap);
     /* Allocates a block if the first page has no free block. Returns NO_BLOCK, with the heap's
@@ -145,7 +145,7 @@ struct mimalloc {
     uint32_t unused_pages; /* first unused page number; linked by `next` */
     struct thread_table theaps;
     uint64_t hint;      /* hint for the next mapping's address in the real process */
-    uint64_t origin;    /* real address from which locations count */
+    uint64_t origin;    /* real address from which the offset of a location is counted */
     uint64_t committed; /* committed bytes, modulo 2**64 */
     uint64_t calls;     /* number of calls of the program */
     bool is_started;    /* true after the program's first malloc */

@@ -15,7 +15,7 @@ enum {
     HOST_MARK = 6,
 };
 
-/* Sizes in bytes, from units of 16 bytes. */
+/* Converts sizes in units of 16 bytes to bytes. */
 #define SIZE(units) (UNIT * (units))
 #define FOUR_SIZES(a, b, c, d) SIZE(a), SIZE(b), SIZE(c), SIZE(d)
 
@@ -28,8 +28,8 @@ const uint32_t musl_sizes[CLASSES] = {
     FOUR_SIZES(2340, 2730, 3276, 4095), FOUR_SIZES(4680, 5460, 6552, 8191),
 };
 
-/* Slots of a new group in small classes. The first count applies whose fourfold is at most the
- * slots in use, or else the last. */
+/* Slots of a new group in small classes: the first count with 4 * count <= slots in use, or the
+ * last count if none is that small. */
 static const uint8_t small_counts[SMALL_CLASSES][3] = {
     {30, 30, 30}, {31, 15, 15}, {20, 10, 10}, {31, 15, 7}, {25, 12, 6},
     {21, 10, 5},  {18, 8, 4},   {31, 15, 7},  {28, 14, 6},

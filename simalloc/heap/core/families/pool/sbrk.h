@@ -7,7 +7,7 @@
  *
  * The room is a free block that is in no index and merges with no block. Only a refused sbrk
  * depends on the limit. Larger pools therefore make the same decisions until the first refused
- * sbrk, and sbrk_raise() records each refusal for same_for. */
+ * sbrk, and sbrk_raise() lowers `same_for` of struct heap at each refusal. */
 #ifndef SIMALLOC_SBRK_H
 #define SIMALLOC_SBRK_H
 

@@ -13,7 +13,8 @@ struct cell {
     uint16_t list;      /* list that a free uses: MAIN, or the words of a class */
     /* True if the next cell in the list ends where this cell begins, and will be joined to it. */
     bool has_pending;
-    /* True if the cell is free but in no list and STATE_TABLE, so that nothing can use it. */
+    /* True if the cell is free but in no list. It is then in STATE_TABLE and can never be used
+     * again. */
     bool is_lost;
 };
 

@@ -79,9 +79,9 @@ static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted
     return NO_BLOCK;
 }
 
-/* Records a search in the bucket `class` for `wanted` units, and in the buckets above. The record
- * holds for any choice of chunks in a bucket, because the last chunk stays inside its bucket, or
- * outside it. */
+/* Records a search in the bucket `class` for `wanted` units, and in the buckets above. The recorded
+ * number of bytes does not depend on the chunk that the search chooses in a bucket: for a smaller
+ * growth, the last chunk stays on the same side of the bucket's limits. */
 static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, unsigned above)
 {
     struct heap *heap = &state->pool.heap;

@@ -23,7 +23,7 @@ enum {
     MAX_CACHED = 14,
     MAX_GROUPS = 2048,
     MAX_MAPPINGS_CACHED = 256,
-    SIZE_BITS = 26, /* bits of the size in an allocated block's family_data */
+    SIZE_BITS = 26, /* number of bits that family_data of an allocated block uses for the size */
     NOTHING = 0,    /* number that stands for "no batch", "no record" or "no mapping" */
     FALLBACK = 0    /* number of the local cache that threads share until their first allocation */
 };

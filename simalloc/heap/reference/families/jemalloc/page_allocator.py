@@ -177,9 +177,10 @@ class Pages:
     def _merge_one(
         self, cache: ExtentCache, extent: Extent, most: int | None = None
     ) -> tuple[Extent, bool]:
-        """Merge an extent with its upper or else its lower neighbour, if that is in the cache.
+        """Merge an extent with the neighbour above or, if that is impossible, the one below.
 
-        Returns the extent, and whether it was merged. A merged extent has at most `most` bytes.
+        The neighbour must be in the cache, and the merged extent may have at most `most` bytes.
+        Returns the merged extent and True, or the unchanged extent and False.
         """
         for low, high in (
             (extent, self._space.neighbour_above(extent)),

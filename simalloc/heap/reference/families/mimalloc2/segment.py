@@ -248,7 +248,8 @@ class Segments:
 
     def _map(self, size: int, *, is_huge: bool) -> Segment:
         blocks = self._heap.blocks
-        # The model clears a header in memory used before, even beyond the header's own slice.
+        # If the memory was used before, the model clears the whole header, including the part
+        # beyond the header's first slice.
         header = _HEADER_START + _SLICE_RECORD * (round_up(size, SLICE) // SLICE + 1)
         size = system_size(size, 4096)
         start, was_used = self._take_reserved(size) or (None, False)

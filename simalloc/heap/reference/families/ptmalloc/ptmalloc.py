@@ -264,7 +264,10 @@ class PtmallocHeap(PtmallocStarted):
     # Frees.
 
     def _free_own(self, address: int) -> None:
-        """Free a block that malloc no longer needs; before 2.43, as the program would."""
+        """Free a block that an object leaves or does not fill.
+
+        Releases before 2.43 put it into the thread's cache if the cache has room.
+        """
         if self._makes_cache_late:
             self._merge_and_trim(address)
         elif self._has_room(self.block_size(address)):
