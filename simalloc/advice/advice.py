@@ -67,7 +67,7 @@ class Advice:
 
     @property
     def moment(self) -> Moment:
-        """The decisive moment: that of the largest saving, or the peak if nothing is saved."""
+        """The moment with the largest saving, or the peak if nothing is saved."""
         return self.moments[0] if self.moments else Moment.PEAK
 
     @property
