@@ -11,7 +11,7 @@ struct address_trees {
     struct classed_heap base;
     struct address_nodes nodes;
     uint32_t roots[MAX_TREES];
-    struct tree_sizes_nodes sizes; /* used with best fit only, as are their roots */
+    struct tree_sizes_nodes sizes; /* `sizes` and `sizes_roots` are used with best fit only */
     struct tree_sizes_roots sizes_roots[MAX_TREES];
     uint64_t fit; /* enum tree_fit */
     uint64_t trees;

@@ -10,14 +10,14 @@ struct dlmalloc {
     uint64_t trim;
     uint64_t map_from;
     uint64_t foot;  /* bytes of the first memory that the allocator uses itself */
-    uint64_t pad;   /* bytes of a growth beyond the request */
-    uint64_t extra; /* bytes that a growth adds to the request */
+    uint64_t pad;   /* bytes that a growth of the top adds to the request */
+    uint64_t extra; /* bytes that the mapping of one block adds to the request */
     uint64_t spare; /* minimum bytes that remain of the top */
     uint64_t small;
 };
 
-/* Allocates the low end of a free block. A sufficient remainder gets the role, or no role if `role`
- * is NULL. */
+/* Allocates the low end of a free block. A remainder that is large enough becomes the block of
+ * `role` or, if `role` is NULL, enters a bin. */
 static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t *role)
 {
     struct heap *heap = &state->base.heap;

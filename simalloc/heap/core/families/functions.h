@@ -1,6 +1,6 @@
 /* Functions of the core that a family outside the package can call, in addition to inlined code.
- * Each entry has the parameters of the function and then the arguments. The indexes (index/) are
- * not available to such a family. */
+ * Each entry contains the result type, the name, the parameter declarations, and the names of the
+ * parameters. The indexes (index/) are not available to such a family. */
 FUNCTION(bool, heap_grow_table, (struct heap *heap, uint64_t spare), (heap, spare))
 FUNCTION(bool, heap_reserve_more, (struct heap *heap, uint64_t blocks), (heap, blocks))
 FUNCTION(uint64_t, heap_unit, (const struct heap *heap), (heap))

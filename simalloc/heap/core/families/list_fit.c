@@ -65,7 +65,8 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct list_r
         take_out(heap, above, rule);
         heap_join_next(heap, id);
         heap->counters.coalescings++;
-        seat = list_seat(state, below, rule); /* the tree may have moved the seat */
+        /* take_out() may have changed the position of `below` in the tree */
+        seat = list_seat(state, below, rule);
     }
     list_pass(state, seat, rule);
     heap->counters.coalescings++;

@@ -5,7 +5,7 @@ enum { MIN_BACK_OFF = 8 << 10 };
 
 struct ort_arena {
     struct regions regions;
-    uint64_t doubling; /* 0 if a region has the size of its request */
+    uint64_t doubling; /* 0 if each region has the size of the request that needs it */
     uint64_t initial_chunk, initial_growth, max_extend;
     bool has_first;
     uint64_t first; /* address of the first region, which is never returned */

@@ -22,7 +22,7 @@ struct segregated_fit {
     struct block_list *by_entry;
     struct treap_nodes nodes;
     uint32_t by_size[MAX_CLASSES];
-    uint64_t entered; /* number of entries so far */
+    uint64_t entered; /* number of insertions so far */
     uint64_t fit;     /* enum list_choice */
     uint64_t order;   /* enum list_order */
     uint64_t spacing; /* enum spacing */

@@ -11,8 +11,9 @@
     DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_,               \
                          .allocate = allocate_, .release = release_, __VA_ARGS__)
 
-/* Does the same, but uses allocate_ and release_ only in the replay. Other callers use the
- * functions given by name, so that long code is not compiled twice. */
+/* Defines layer_NAME and its replay like DEFINE_LAYER(), but uses allocate_ and release_ only in
+ * the replay. Other callers use the functions given by name, so that long code is not compiled
+ * twice. */
 #define DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)      \
     static size_t replay_##name(struct replay *replay, const struct events *events);         \
     static const struct layer layer_##name = {                                               \

@@ -59,7 +59,8 @@ static void enter_if_free(const struct heap *heap, uint32_t id)
         treap_insert(&tree, id, (struct treap_key){heap->blocks[id].address, 0});
 }
 
-/* Enters the free blocks from `id` to before `end`. There are several if they have not merged. */
+/* Enters all free blocks from `id` up to but excluding `end`. Free blocks that have not merged are
+ * entered one by one. */
 static void enter_free_blocks(const struct heap *heap, uint32_t id, uint32_t end)
 {
     for (; id != end; id = heap->blocks[id].next)

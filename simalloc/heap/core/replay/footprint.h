@@ -19,7 +19,8 @@ struct footprint {
     double sum;           /* sum of the bytes after each event, unscaled */
     /* Sum of bytes / live bytes, over events after which the live bytes are not 0. */
     double sum_of_ratios;
-    /* Sum of bytes / live bytes * requested bytes, over the same events. */
+    /* Sum of bytes / live bytes * requested bytes, over events after which the live bytes are not
+     * 0. */
     double sum_of_ratios_by_bytes;
     struct timeline timeline;
 };

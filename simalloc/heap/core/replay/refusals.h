@@ -11,7 +11,8 @@ struct refusals {
     bool is_over; /* true if the allocator cannot continue */
     uint64_t count;
     uint64_t first;  /* number of the first refused event, counted from 1, or 0 without a refusal */
-    uint64_t largest_free; /* scaled bytes of the largest free block after that event */
+    /* scaled bytes of the largest free block after the first refused event */
+    uint64_t largest_free;
     uint64_t *sizes; /* by slot: live bytes, unscaled */
     uint32_t slots;
     int64_t live; /* live bytes, unscaled, without refused objects */

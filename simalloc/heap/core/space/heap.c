@@ -91,7 +91,7 @@ const char heap_exhausted[] = "memory for the allocator's own tables was refused
 
 uint32_t heap_refuse(struct heap *heap)
 {
-    if (!heap->may_refuse) /* the replay would not see the refusal */
+    if (!heap->may_refuse) /* without may_refuse, the replay does not check for refusals */
         heap_fail(heap, "a policy without a limit has refused a request");
     heap->has_refused = true;
     return NO_BLOCK;

@@ -2,7 +2,8 @@
  * runs. */
 #include "families/bw_gc/bw_gc.h"
 
-/* Raises the break, with a mechanism by an additional page. Returns the block without that page. */
+/* Raises the break by `size` bytes, and by an additional page if the setting includes the
+ * mechanism. Returns the block without the additional page. */
 static uint32_t raise_break(struct bw_gc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -87,7 +88,7 @@ void bw_gc_free_run(struct bw_gc *state, uint32_t id)
 
 bool bw_gc_expand(struct bw_gc *state, uint64_t pages)
 {
-    /* exceeds the maximum by one page without an overflow */
+    /* one page more than the maximum, which is refused but does not overflow */
     uint64_t most = MAX_BREAK / state->page + 1;
     uint32_t id = raise_break(state, (pages < most ? pages : most) * state->page);
     if (id == NO_BLOCK)

@@ -144,7 +144,7 @@ static void free_fragment(struct gnu *state, uint32_t id)
         heap->blocks[page->freed].family_data = NO_BLOCK;
     }
     uint32_t *link = page->freed == NO_BLOCK ? &page->freed : &heap->blocks[page->freed].family_data;
-    heap->blocks[id].family_data = *link; /* second position in the list */
+    heap->blocks[id].family_data = *link; /* the block becomes the second in the list */
     *link = id;
     if (--page->live == 0)
         dissolve(state, number);

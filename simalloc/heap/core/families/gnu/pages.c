@@ -37,8 +37,8 @@ bool gnu_new_table(struct gnu *state)
     return true;
 }
 
-/* Returns the entries of a page table for a heap up to this break: the current number, doubled
- * until it suffices. */
+/* Returns the number of entries of a page table for a heap up to this break: the current number,
+ * doubled until it suffices. */
 static uint64_t entries_for(const struct gnu *state, uint64_t brk)
 {
     uint64_t entries = state->entries;

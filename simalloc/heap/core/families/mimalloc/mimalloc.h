@@ -73,7 +73,7 @@ struct queue {
     uint32_t first;
     uint32_t last;
     uint32_t count;
-    /* mimalloc 3 only: rises if other threads freed blocks in full pages, otherwise falls */
+    /* mimalloc 3 only: score that rises if other threads freed blocks in full pages, else falls */
     uint32_t score;
 };
 

@@ -17,7 +17,7 @@ enum {
 #define LARGEST_IN_SEGMENT (16 * MIB) /* larger blocks get a segment each */
 #define NO_SPAN 0 /* place that stands for "no span" */
 
-/* The list that receives a block of a page which another thread frees. */
+/* The list to which a free by another thread adds the block of a page. */
 enum delayed {
     NOTIFIES_OWNER, /* the owner's list, for the next free only */
     NOTIFIES_PAGE,  /* the page's own list */

@@ -200,7 +200,8 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
             bits_set(segment->committed, 0, SLICES);
         else if (state->eager_commit && !is_lazy)
             commit(state, segment, 0, SLICES);
-        else if (state->first > 0) /* memory committed separately is cleared by writing */
+        /* memory that is committed in parts is cleared by writing zeros */
+        else if (state->first > 0)
             heap_touch(&state->mi.heap, segment->start, HEADER);
     }
     commit(state, segment, 0, state->first);

@@ -63,7 +63,7 @@ static uint32_t allocate(struct mimalloc *mi, struct theap *theap, uint64_t size
     return allocate_generic(mi, theap, size, 0);
 }
 
-/* Numbers the theap of a thread, and allocates its records, except for the main thread. */
+/* Numbers the theap of a thread. For each thread except the main thread, also allocates records. */
 static void begin_thread(struct mimalloc *mi, struct theap *theap)
 {
     struct mimalloc3 *state = (struct mimalloc3 *)mi;

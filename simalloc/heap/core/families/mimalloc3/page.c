@@ -4,7 +4,8 @@
 enum {
     /* largest block in a page of eight slices; blocks of 65536 bytes are an exception */
     LARGEST_MEDIUM = 86698,
-    FARTHEST_OFFSET = 4096 - PAGE_HEADER, /* maximum offset of a first block over LARGEST_SMALL */
+    /* maximum offset of the first block, if blocks are larger than LARGEST_SMALL */
+    FARTHEST_OFFSET = 4096 - PAGE_HEADER,
     /* maximum shift of a small page's first block, which spreads blocks over cache sets */
     FARTHEST_COLOUR = 448,
     SMALLEST_COLOUR = 64,

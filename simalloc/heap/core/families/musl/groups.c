@@ -7,7 +7,7 @@
 
 enum {
     SMALL_CLASSES = 9,
-    MAX_BYTES = 1 << 20, /* a group has fewer bytes */
+    MAX_BYTES = 1 << 20, /* upper bound of a group's bytes, exclusive */
     SOON = 10, /* a mapping less than this number of steps after an unmapping is a bounce */
     REMEMBERED = 150,
     LAST_STEP = 255,

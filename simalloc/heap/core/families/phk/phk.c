@@ -153,8 +153,8 @@ static void free_pages(struct phk *state, uint32_t id)
         free_chunk(state, high);
 }
 
-/* Makes the descriptor of a new page. A descriptor in the page itself leaves the space above it
- * uncut. Returns false if memory is refused. */
+/* Makes the descriptor of a new page. If the descriptor is in the page itself, the remainder of the
+ * page becomes `uncut`. Returns false if memory is refused. */
 static bool describe_page(struct phk *state, uint32_t number)
 {
     struct heap *heap = &state->heap;

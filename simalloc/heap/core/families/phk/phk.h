@@ -62,8 +62,9 @@ ALWAYS_INLINE void enter_list(struct chunk_pages *pages, uint32_t number, uint32
         pages->all[after].before = number;
 }
 
-/* Inserts a page in address order. The page enters before the last page whose successors are all
- * higher. Without `almost`, it enters behind that page if that page is lower. */
+/* Inserts a page in address order: before the first page with a higher address, or at the end. If
+ * `almost` is set, inserts it one place earlier if a page with a lower address precedes that
+ * place. */
 ALWAYS_INLINE void enter_by_address(struct chunk_pages *pages, uint32_t number, bool almost)
 {
     const struct page *all = pages->all;

@@ -197,8 +197,9 @@ static uint64_t taken_of(const struct nuttx *state, uint64_t size, uint64_t want
     return wanted > 0 && size - wanted < state->min_chunk ? size : wanted;
 }
 
-/* Records the use of the free chunk above a chunk that grows. A larger one might be sufficient,
- * might no longer be the smaller neighbour, or might leave a chunk. */
+/* Records the use of the free chunk above a chunk that grows. If the free chunk were larger, it
+ * might be sufficient, no longer be the smaller neighbour, or leave a remainder that is large
+ * enough for a chunk. */
 static void note_growth(struct nuttx *state, uint32_t next, uint64_t below, uint64_t needed,
                         uint64_t of_above)
 {
@@ -263,7 +264,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->request.size > word_max(heap))
         return NO_BLOCK;
     if (wanted <= heap->blocks[id].size) {
-        count_less(state, heap->blocks[id].size - wanted); /* even if nothing is cut off */
+        /* the count falls even if nothing is cut off */
+        count_less(state, heap->blocks[id].size - wanted);
         shrink(state, id, wanted);
         return id;
     }

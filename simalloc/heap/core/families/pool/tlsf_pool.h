@@ -16,11 +16,13 @@ struct tlsf_pool {
     uint64_t top;           /* upper bound of a payload, exclusive, in bytes */
     uint64_t second;        /* bytes of a second pool, or 0 without one */
     uint64_t wraps;         /* 1 if a request close to the largest word wraps around */
-    uint64_t cuts_to_class; /* 1 if a request gets all bytes for which the search was made */
+    /* 1 if a request receives the size that was searched for, rounded up to a list */
+    uint64_t cuts_to_class;
     uint64_t aligns;        /* 1 if the allocator has a memalign */
     uint64_t node;          /* bytes that the allocator first allocates for itself, or 0 */
     uint64_t has_zero;      /* 1 if a request for 0 bytes gets an address outside the pool */
-    uint32_t zero;          /* block that represents that address, or NO_BLOCK */
+    /* block that represents the object of a request for 0 bytes, or NO_BLOCK */
+    uint32_t zero;
     uint64_t area;          /* bytes of all blocks */
     uint64_t used;          /* number of allocated blocks */
     uint64_t most_used, min_free; /* extremes after a call, in bytes */

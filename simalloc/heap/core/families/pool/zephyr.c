@@ -8,7 +8,7 @@ enum { UNIT = 8 };
 
 struct zephyr {
     struct pool pool;
-    struct class_lists lists; /* buckets by units, each with a first chunk */
+    struct class_lists lists; /* buckets by the units of a chunk; the front is the first chunk */
     uint64_t chunk_header;
     uint64_t first;        /* bytes of the first chunk, which belongs to the heap */
     uint64_t end;          /* end of the last chunk */

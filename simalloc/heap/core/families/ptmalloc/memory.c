@@ -188,7 +188,7 @@ static uint32_t tail_of(const struct ptmalloc *state, const struct arena_heap *b
     return heap_is_free(&state->heap, last) ? last : tail;
 }
 
-/* Unmaps the last heap. The top must be all of it. */
+/* Unmaps the last heap. The top must fill this heap. */
 static void unmap_heap(struct ptmalloc *state, struct arena *arena)
 {
     struct heap *heap = &state->heap;
@@ -197,7 +197,7 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     take_top(state, arena);
     uint32_t id = heap->blocks[last->edge].next;
     const uint64_t limit = heap->limit;
-    /* no limit for holes that are mapped and then immediately unmapped */
+    /* the limit must not refuse the mapping of holes, because they are unmapped at once */
     heap->limit = UINT64_MAX;
     while (heap->blocks[id].next != last->edge) {
         if (heap->blocks[heap->blocks[id].next].index_slot == STATE_HOLE)

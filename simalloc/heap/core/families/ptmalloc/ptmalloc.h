@@ -70,7 +70,7 @@ struct cache {
 };
 
 struct thread {
-    struct arena *arena; /* arena, or NULL before the first is attached */
+    struct arena *arena; /* attached arena, or NULL before the first attachment */
     struct cache *cache; /* cache, or NULL if the thread has none */
     uint32_t table;      /* block that contains the cache, or NO_BLOCK */
 };
@@ -104,7 +104,7 @@ struct ptmalloc {
     uint64_t table_size;   /* bytes of a cache */
     uint64_t heap_info;    /* bytes at the beginning of a heap */
     uint64_t arena_info;   /* bytes at the beginning of an arena's first heap */
-    uint64_t arena_first;  /* bytes added to the request when that heap is mapped */
+    uint64_t arena_first;  /* bytes added to the request when an arena's first heap is mapped */
     uint64_t heap_max;     /* maximum bytes of a heap: the largest multiple of `growth` */
     uint64_t mapped_count;
     struct group_tables tables; /* tables of all arenas' lists */

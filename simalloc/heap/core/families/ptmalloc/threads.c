@@ -25,7 +25,7 @@ struct arena *threads_make_arena(struct ptmalloc *state)
         return NULL;
     uint64_t unit = heap_unit(&state->heap) | state->growth | 2 * state->word;
     if (state->word == 0 && state->heap.setting.minimum > 1)
-        unit = 1; /* an aligned request may take an odd size */
+        unit = 1; /* an aligned request may need a block of odd size */
     struct arena *arena = calloc(1, sizeof *arena);
     if (arena == NULL || !unmerged_init(&arena->fast, state->mxfast) ||
         !groups_init_sharing(&arena->bins, &state->heap, unit, &state->tables) ||

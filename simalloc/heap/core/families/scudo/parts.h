@@ -18,7 +18,7 @@
 enum {
     PAGE = 4096,
     GRAIN = 16,        /* alignment of blocks in bytes */
-    SMALL_BELOW = 256, /* the thresholds of a release apply to smaller blocks */
+    SMALL_BELOW = 256, /* the thresholds of a release apply only to blocks of fewer bytes */
     MAX_CLASSES = 45,
     MAX_CACHED = 14,
     MAX_GROUPS = 2048,

@@ -238,7 +238,7 @@ static bool grow(struct tcmalloc *state, uint64_t pages)
 {
     struct heap *heap = &state->heap;
     uint64_t ask = pages < state->page_heap.listed ? state->page_heap.listed : pages;
-    bool is_first = state->page_heap.system == 0; /* the first growth precedes the settings */
+    bool is_first = state->page_heap.system == 0; /* the settings are read after the first growth */
     if (!is_first && !ensure_limit(state, ask)) {
         ask = pages;
         if (!ensure_limit(state, ask)) {

@@ -20,7 +20,7 @@ struct size_class {
     uint32_t pages;          /* pages of a span */
     uint32_t blocks;         /* blocks of a span */
     uint32_t move;           /* number of blocks that move together */
-    uint32_t max_cache_size; /* maximum number of such batches in the transfer cache */
+    uint32_t max_cache_size; /* maximum number of batches in the transfer cache */
 };
 
 /* Size classes by number. Class 0 is unused. */

@@ -48,8 +48,8 @@ static void start_old(struct tcmalloc *state)
     keep(state, cache, 16);
 }
 
-/* Simulates the start of later releases, which free one byte to the central free list and another
- * into the cache. */
+/* Simulates the start of later releases, which free a one-byte object to the central free list and
+ * another one into the cache. */
 static void start_new(struct tcmalloc *state)
 {
     struct thread_cache *cache = tcmalloc_make_cache(state, 0);

@@ -19,7 +19,7 @@ void vmalloc_empty_slot(struct vmalloc *state)
 }
 
 /* Frees and merges a block that no longer waits. Returns the smallest size whose cache must still
- * be emptied. The block that a realloc takes in enters no structure. */
+ * be emptied. The block `wanted` enters no structure, because a realloc joins it to its object. */
 ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t smallest)
 {
     struct heap *heap = &state->heap;

@@ -154,7 +154,7 @@ static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
     }
 }
 
-/* Puts a block on the catch-all list, and then the block in the slot. */
+/* Puts a block on the catch-all list. Then also moves the block in the slot to that list. */
 static void throw_away(struct vmalloc *state, uint32_t id)
 {
     state->heap.counters.allocated -= size_of(state, id);

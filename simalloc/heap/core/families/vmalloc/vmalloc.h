@@ -5,7 +5,7 @@
 #include "index/size/groups.h"
 #include "replay/replay.h"
 
-/* Exceeds the largest size that any header and parameter make tiny. */
+/* Upper bound of tiny sizes, for any header and any parameter. */
 enum { MAX_TINY_SIZES = 1 << 21 };
 
 /* `family_data` of a cached or free block. All other blocks have NOT_MARKED. */
@@ -25,7 +25,8 @@ struct vmalloc {
     struct chain pending; /* free blocks that enter the tree when reclaiming ends */
     uint32_t slot;        /* the one cached large block, or NO_BLOCK */
     uint32_t wild;        /* free block at the break, which is used last, or NO_BLOCK */
-    uint32_t wanted;      /* block that a realloc takes in after it is merged, or NO_BLOCK */
+    /* block that a realloc joins to its object after the block is merged, or NO_BLOCK */
+    uint32_t wanted;
     uint64_t cached_tiny;
     uint64_t free_tiny;
 };

@@ -21,7 +21,8 @@ struct aged_list {
     unsigned granule; /* log2 of the granule in bytes; all sizes are multiples of the granule */
     uint32_t used;    /* slots from this index on have not been used */
     uint16_t bound[AGED_SLOTS / SLOTS]; /* upper bound of the sizes in each row */
-    uint64_t largest[AGED_SLOTS / SLOTS]; /* bound of each row's SHORT_SIZE blocks, in bytes */
+    /* by row: upper bound in bytes of the sizes that are stored as SHORT_SIZE */
+    uint64_t largest[AGED_SLOTS / SLOTS];
     uint64_t taken[AGED_SLOTS / SLOTS]; /* by row: bitmap of occupied slots */
     uint16_t count[AGED_SLOTS / SLOTS]; /* number of blocks in each row */
     uint16_t size[AGED_SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */

@@ -21,10 +21,10 @@ struct list_rule {
 struct list_fit {
     struct heap heap;
     struct list_rule rule;
-    bool held;       /* true if a form was requested; it is kept while possible */
+    bool held;       /* true if a form was requested; the form is kept while possible */
     /* Visits saved by the present choice, to walk or not to walk; at most 0. */
     int64_t balance;
-    uint64_t searches, visited; /* totals at the latest balance */
+    uint64_t searches, visited; /* totals when `balance` was last computed */
     /* Number of neighbours passed in the last batch of a walk; decays in other forms. */
     uint64_t passed;
     struct walked_list walk; /* walked list; for next fit, the front is the rover */

@@ -77,8 +77,9 @@ static size_t room_for(size_t count)
  * per event. */
 enum { MAX_ENTERING = 64 * BATCH };
 
-/* Returns the maximum number of entries that a batch adds to the table. A full array needs twice
- * its size. Each block that enters needs four entries of later rooms and two of a first room. */
+/* Returns the maximum number of entries that a batch adds to the table. A full array moves to a
+ * room of twice its size. In addition, each block that enters needs two entries for the first room
+ * of its array, and four for later rooms. */
 static size_t batch_needs(uint64_t free_blocks)
 {
     return 2 * free_blocks + 6 * MAX_ENTERING;

@@ -1,8 +1,8 @@
 #include "index/size/bin_list.h"
 
-/* Returns the block at which the search for a block's place starts. This is the oldest block if it
- * is younger than the block. Otherwise it is the block of the latest search if that is in the same
- * bin, and else the newest block. */
+/* Returns the block at which the search for a block's place starts. The search starts at the oldest
+ * block of the bin if all blocks of the bin are younger than `block`. Otherwise it starts at the
+ * block of the latest search, if this block is in the same bin, or else at the newest block. */
 static uint32_t start_near(const struct block *blocks, uint32_t block, const uint64_t *keys,
                            uint32_t newest, uint32_t oldest, uint32_t latest)
 {

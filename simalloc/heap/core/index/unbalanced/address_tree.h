@@ -1,5 +1,5 @@
-/* Binary search tree of free blocks by address. Its shape is part of the policy, so that it is
- * never balanced by itself (simalloc/policy/families/address_trees.md).
+/* Binary search tree of free blocks by address. Its shape is part of the policy, so the tree is
+ * balanced only when the policy demands it (simalloc/policy/families/address_trees.md).
  *
  * A node has the id of its block and stores the largest size on both sides. Operations take time in
  * proportion to the depth of the tree, and count the nodes that a search visits. A search for best
@@ -42,8 +42,8 @@ struct searched {
 bool address_nodes_reserve(struct address_nodes *nodes, uint32_t capacity);
 void address_nodes_release(struct address_nodes *nodes);
 
-/* Return a node with at least `size` bytes: the lowest, the node of better fit, and the
- * smallest. */
+/* Return a node with at least `size` bytes: the lowest node, the node that better fit chooses, or
+ * the smallest node. */
 struct searched address_tree_first(const struct address_tree *tree, uint64_t size);
 struct searched address_tree_better(const struct address_tree *tree, uint64_t size);
 struct searched address_tree_best(const struct address_tree *tree, uint64_t size);

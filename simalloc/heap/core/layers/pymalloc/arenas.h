@@ -77,13 +77,14 @@ struct pymalloc {
     uint32_t arena_unused;
     uint64_t live; /* number of live arenas */
     uint64_t made;
-    uint32_t newest[POOLS + 1]; /* by number of free pools: newest such arena, or NO_ARENA */
+    /* by number of free pools: newest arena with this number, or NO_ARENA */
+    uint32_t newest[POOLS + 1];
     uint32_t oldest[POOLS + 1];
     uint32_t used[LARGEST / GRAIN + 1]; /* by block size / GRAIN: first pool that is not full */
     struct owned *owned;                /* by block id */
     uint32_t owned_capacity;
     uint64_t slots; /* number of entries in the table of arenas */
-    uint32_t table; /* block of that table, or NO_BLOCK */
+    uint32_t table; /* block of the table of arenas, or NO_BLOCK */
     struct node *nodes;
     uint32_t node_count;
     uint32_t node_capacity;
