@@ -22,7 +22,8 @@ struct run {
     PyThreadState *state;
     double deadline; /* seconds of the monotonic clock */
     double next;     /* next time at which signals are handled, in seconds of the monotonic clock */
-    PyObject *asked; /* function called at these times; returns whether the search continues */
+    /* function called when signals are handled; returns whether the search continues */
+    PyObject *asked;
     bool interrupted;
 };
 

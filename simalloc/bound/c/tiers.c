@@ -34,8 +34,9 @@ static bool push(struct tiers *tiers, uint64_t start, int64_t until)
     return true;
 }
 
-/* Processes the death of a life in the backward pass, in which the life appears. Saves on the stack
- * when each piece of its space is wanted next. Returns false if memory is exhausted. */
+/* Processes the death of a life in the backward pass, in which the life appears. For each piece of
+ * its space, saves on the stack the event at which the piece is wanted next. Returns false if
+ * memory is exhausted. */
 static bool undo_death(struct tiers *tiers, uint32_t life)
 {
     struct spans *spans = &tiers->spans;

@@ -141,7 +141,7 @@ class Heap(ABC):
             self.blocks.residence.discard(address, size)
 
     def use_huge_pages(self, address: int, size: int) -> None:
-        """Allow huge pages where these bytes contain whole ones."""
+        """Allow huge pages for each whole huge page within these bytes."""
         if self.blocks.residence is not None:
             self.blocks.residence.use_huge_pages(address, size)
 

@@ -13,7 +13,8 @@
 #if defined(__x86_64__)
 
 enum { LEAVE_ROUNDS = 300, LEAVE_NS = 20 * 1000, LEAVE_STEADY_ROUNDS = 10 };
-enum { ALONE_NS = 300 * 1000 * 1000 }; /* a call has this time before the other threads also run */
+/* time for a call to end before the other threads are also run */
+enum { ALONE_NS = 300 * 1000 * 1000 };
 enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
 enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
 enum { HEAP_ALIGNMENT = 64 << 20, HEAP_HEADER_SMALL = 32, HEAP_HEADER = 48 };

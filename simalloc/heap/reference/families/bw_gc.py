@@ -291,7 +291,7 @@ class BwGcHeap(PagedHeap):
             self._position = None
 
     def _grow_aligned(self, size: int) -> int:
-        """Raise the break; with mechanism by one page more, which is lost to alignment."""
+        """Raise the break. With mechanism, it rises by one page more, which alignment wastes."""
         address = self._grow(size + (self._page if self._tables else 0))
         if self._tables:
             self.blocks.mark(self.blocks.cut(address, size), State.WASTE)

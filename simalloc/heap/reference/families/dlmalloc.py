@@ -86,7 +86,10 @@ class DlmallocHeap(Heap):
         return [*small, *self._large, *special]
 
     def _search_small(self, size: int) -> int | None:
-        """Take step 1: the list of the size or the next; if the victim is too small, a best fit."""
+        """Take step 1: a block of the size or of the next size, or a best fit.
+
+        The best fit is used only if the victim is too small.
+        """
         for have in (size, size + self._next_list):
             if self._small[have]:
                 self.visited += 1

@@ -112,7 +112,7 @@ class GxxHeap(Heap):
         return None
 
     def _exact(self, size: int, own: int) -> int | None:
-        """Take step 2: an exact fit from the own bin; else consolidate its dirty blocks."""
+        """Take step 2: an exact fit from the size's bin; else merge the bin's dirty blocks."""
         if size < _SMALL_BELOW:
             for bins, newest in ((self._dirty, True), (self._clean, False)):
                 for found in bins.blocks(own, newest_first=newest):
@@ -153,7 +153,7 @@ class GxxHeap(Heap):
         return found
 
     def _use_clean(self, size: int, own: int) -> int | None:
-        """Take steps 5 and 6: the oldest clean block that fits, in the own bin or the next."""
+        """Take steps 5 and 6: the oldest clean block that fits, in the size's bin or the next."""
         for found in self._clean.blocks(own, newest_first=False):
             self.visited += 1
             if self.block_size(found) >= size:

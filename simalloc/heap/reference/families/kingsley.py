@@ -22,7 +22,10 @@ class KingsleyHeap(RefilledHeap):
         self._header = description.applied_overhead.header
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Keep the block if the new size needs its size, or in 4.2BSD nearly its size."""
+        """Keep the block if the new size needs a block of its size.
+
+        In 4.2BSD, a slightly smaller size keeps the block too.
+        """
         block = self.block_size(address)
         if self._has_pages:
             return self.rounded(size) == block

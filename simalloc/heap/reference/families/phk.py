@@ -64,7 +64,11 @@ class PhkHeap(PagedHeap):
         self.visited = visited
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Keep pages if as many are needed, or a chunk by the original's test of its size."""
+        """Keep pages if the new size needs the same number.
+
+        Keep a chunk if the new size is smaller than it, and if the new size exceeds half of it or
+        the chunk has the smallest size.
+        """
         held = self.block_size(address)
         if self._page_of(address) not in self._pages:
             return held - self._page < size <= held
@@ -203,7 +207,7 @@ class PhkHeap(PagedHeap):
             self._free_pages(page.address)
 
     def _place(self, pages: list[ChunkPage], address: int) -> int:
-        """Return a page's place in its list; the original stops one place too early."""
+        """Return a page's place in its list; `almost` stops one place too early."""
         if self._order is PageOrder.NEWEST:
             return 0
         place = sum(page.address < address for page in pages)
@@ -234,7 +238,7 @@ class PhkHeap(PagedHeap):
             self.free(surplus)
 
     def _describe(self, run: int, freed: int) -> int | None:
-        """Assign a run's descriptor after pages at `freed` joined it; return a surplus one.
+        """Assign a descriptor to a run that pages at `freed` joined; return a surplus descriptor.
 
         If two runs became one, the lower run's descriptor stays.
         """

@@ -37,7 +37,7 @@ class RmmPoolHeap(DeviceHeap):
         return self.hand_out(block, size)
 
     def _of_others(self, stream: int, size: int) -> int | None:
-        """Search each other stream's list, then move the lists into the own one by one."""
+        """Search each other stream's list, then move the lists into the stream's, one by one."""
         others = sorted({self.of[block].stream for block in self._pool.free} - {stream})
         for other in others:
             block = self.take_best(self._pool, other, size)

@@ -66,7 +66,7 @@ class SequentialFitHeap(CoalescingHeap):
             if address < block and (is_lowest or before < address):
                 return visited
             if is_lowest and before < address and self._fit is Fit.NEXT:
-                return visited  # round the end of the list, beyond which there is nothing
+                return visited  # above all other blocks: its place is the end of the list
         return len(walk)
 
     def listed(self) -> Sequence[int]:

@@ -48,7 +48,7 @@ class Residence:
             self._set(first, end, resident=False)
 
     def use_huge_pages(self, address: int, size: int) -> None:
-        """Allow huge pages where these bytes contain whole ones."""
+        """Allow huge pages for each whole huge page within these bytes."""
         whole = HUGE * self.page
         self._huge.update(range(-(-address // whole), (address + size) // whole))
 

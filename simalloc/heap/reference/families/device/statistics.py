@@ -52,7 +52,7 @@ class DeviceStatistics:
     """Number of calls that took memory: a segment, or any number of pages."""
     device_free: int = 0
     at_peak: tuple[int, int, int, int] = (0, 0, 0, 0)
-    """Reserved, requested, active and inactive_split when reserved first had its peak."""
+    """Values of reserved, requested, active and inactive_split at the first peak of reserved."""
 
     def reported(self) -> dict[str, int]:
         """Return all statistics by their names in the report."""

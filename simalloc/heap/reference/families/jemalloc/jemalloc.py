@@ -29,7 +29,7 @@ _POOL_OF_EXCEPTIONS: Final = 72704
 """Bytes that the C++ library allocates when it is loaded."""
 
 _POOL_WRITTEN: Final = 16
-"""Bytes of this pool that the library writes at that time."""
+"""Bytes of the C++ library's allocation that are written when the library is loaded."""
 
 _BYTES_OF_THREAD: Final = 288
 """Bytes that the C library allocates when a thread is started."""
@@ -362,7 +362,7 @@ class JemallocHeap(Heap):
             arena.free_slab(slab)
 
     def _resize_in_place(self, thread: Thread, address: int, usable: int) -> bool:
-        """Keep an object in place if it has the size, or is large and can be resized."""
+        """Keep an object in place if its usable size is right, or if it can be resized."""
         arena = self._arenas.of(address)
         have = self._arenas.usable(address)
         if usable != have:

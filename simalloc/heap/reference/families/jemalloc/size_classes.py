@@ -64,7 +64,7 @@ def class_number(size: int) -> int:
 
 
 def slab_size(description: Jemalloc, number: int) -> int:
-    """Return the slab size of a class: from the option, or the smallest without a rest."""
+    """Return the slab size of a class: from the option, or the smallest that leaves no rest."""
     size = SMALL_CLASSES[number]
     found = lcm(size, PAGE)
     for first, last, pages in description.slab_pages:

@@ -198,7 +198,10 @@ class ThreadCache:
 
 
 def _move_behind(objects: list[int], far: set[int]) -> None:
-    """Swap the near objects to the front, in their order, each with the first far object."""
+    """Move the near objects to the front by swapping each with the first far object.
+
+    Near objects keep their order.
+    """
     first_far: int | None = None
     for place, address in enumerate(objects):
         if address in far:

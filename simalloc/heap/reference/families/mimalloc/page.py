@@ -54,7 +54,7 @@ class Page:
         return address - (address - self.first) % self.block_size
 
     def use_local(self) -> None:
-        """Make the blocks that the owner freed available, if no other block is."""
+        """If no block is available, make the blocks available that the owner freed."""
         if not self.free:
             self.free, self.local = self.local, self.free
             self.is_zero = False

@@ -43,7 +43,7 @@ _SLOTS_SEARCHED = 16
 """Number of cached segments that are checked for due decommits when another is cached."""
 
 _MAX_PURGED = 4
-"""Such a check stops after it has decommitted more than this number of cached segments."""
+"""A check of cached segments stops after it has decommitted more than this number of them."""
 
 
 class Segment:
@@ -71,7 +71,7 @@ class Segment:
         self.waiting = 0
         """Bitmap of slices that wait to be decommitted."""
         self.expire = 0
-        """Time of that decommit in milliseconds, or 0 if none is scheduled or it is due at once."""
+        """Time of the next decommit in ms, or 0 if none is scheduled or it is due at once."""
         self.is_reserved = False
         """True if the segment is in the reserve, which stays committed."""
 

@@ -23,7 +23,7 @@ class Theap(SomeTheap[Page]):
     """State of a thread."""
 
     record: int | None = None
-    """Mapping that contains the state, or None if that is part of the program (main thread)."""
+    """Mapping that contains the state, or None for the main thread."""
     spans: list[list[tuple[Segment, int]]] = field(default_factory=lambda: [[] for _ in _SPAN_ENDS])
     """Free spans by size, as segments and first slices, the newest first."""
     segments: int = 0
@@ -45,7 +45,7 @@ class Theap(SomeTheap[Page]):
 
 
 class Abandoned:
-    """Two stacks of segments: those to visit, and those visited since."""
+    """Two stacks of abandoned segments: the segments to visit, and the visited segments."""
 
     def __init__(self) -> None:
         self._new: list[Segment] = []

@@ -16,7 +16,7 @@ MAPPING_ALIGNMENT = 256 * MIB
 """Alignment of mappings. Each part of this size begins with the headers of its pages."""
 
 HEADER_SLICES = 8
-"""Number of slices with page headers in each such part."""
+"""Number of slices with page headers at the start of each `MAPPING_ALIGNMENT` bytes."""
 
 _LARGEST_IN_ARENA = (MAPPING_ALIGNMENT - 512 * 1024) // SLICE
 """Maximum number of slices that are searched for in an arena."""

@@ -58,7 +58,7 @@ class SliceMap:
             self.free[chunk] &= ~bits
 
     def keep_for(self, index: int, count: int) -> None:
-        """Reserve chunks without a kind whose first slice is in a run for the kind of the run."""
+        """Assign a run's kind to chunks that have no kind and begin in the run."""
         for chunk, bits in _parts(index, count):
             if bits & 1 and self.kind[chunk] is Kind.NONE:
                 self.kind[chunk] = kind_of(count)

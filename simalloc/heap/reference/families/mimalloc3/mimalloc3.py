@@ -192,7 +192,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return None if candidate is None else self._prepare(queue, candidate)
 
     def _better(self, candidate: Page | None, page: Page) -> Page:
-        """Return the page to use of two with free blocks; free an empty candidate if it loses."""
+        """Return the better of two pages with free blocks. An empty candidate is freed."""
         if candidate is None:
             return page
         if candidate.used == 0:

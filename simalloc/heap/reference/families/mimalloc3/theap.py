@@ -19,7 +19,7 @@ class Theap(SomeTheap[Page]):
     calls: int = 0
     """Number of generic mallocs since the latest regular collection."""
     collected: int = 0
-    """Number of generic mallocs before that, since the latest full collection."""
+    """Number of generic mallocs between the latest full and the latest regular collection."""
     records: tuple[int, ...] = ()
     """Blocks that contain the thread's own records."""
     is_new: bool = False

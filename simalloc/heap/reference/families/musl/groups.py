@@ -24,7 +24,7 @@ class Memory:
             values[first:end] = bytes([value]) * (end - first)
 
     def copy(self, at: int, source: Memory, start: int, size: int) -> None:
-        """Copy bytes from `start` on of another mapping, at the same offset within a unit."""
+        """Copy bytes that begin at `start` of another mapping, at the same offset in a unit."""
         for place, values in self._bytes.items():
             first, end = _units(at, size, place)
             low, _ = _units(start, size, place)

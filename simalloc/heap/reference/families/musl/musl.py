@@ -147,7 +147,7 @@ class MuslHeap(WritingHeap):
     # Finding a slot.
 
     def _find(self, size: int) -> tuple[Group, int]:
-        """Return an available slot of the class, or of the next one if that has few slots."""
+        """Return an available slot: of the class, or of the next class if that has few slots."""
         number = class_of(size + self._tag)
         if self._prefers_next(number):
             number += 1

@@ -102,13 +102,13 @@ class PtmallocMemory(Heap):
         self._add_to_top(self._arenas.main, new)
 
     def _make_arena(self, arena: Arena, size: int) -> None:
-        """Map the first heap of a new arena, if possible for a first request of `size` bytes."""
+        """Map the first heap of a new arena, if possible with space for `size` bytes."""
         sizes = (size + self._arena_first, self._arena_first)
         if not any(self._map_heap(arena, each, self._arena_info) for each in sizes):
             raise Exhausted
 
     def _map_heap(self, arena: Arena, size: int, head: int) -> bool:
-        """Map a heap with `size` bytes and the pad; its part behind `head` bytes is the top.
+        """Map a heap with `size` bytes and the pad. The top begins `head` bytes after its start.
 
         Returns False if a heap cannot be so large or if the capacity does not allow it.
         """

@@ -34,7 +34,7 @@ class ThreadCache:
         self._counts[self._list_of(size)] += 1
 
     def take(self, size: int, alignment: int = 1, offset: int = 0) -> int | None:
-        """Remove the newest block of this size whose address is `offset` below a multiple."""
+        """Remove the newest block of this size whose address + `offset` is aligned."""
         for address in reversed(self._blocks.get(size, [])):
             if (address + offset) % alignment == 0:
                 self._blocks[size].remove(address)

@@ -113,7 +113,7 @@ class PyTorchHeap(DeviceHeap):
         return block
 
     def _least_reach(self, pool: Pool, block: int) -> int:
-        """Return the first block from `block` on whose next block in the stream reaches as far."""
+        """Return the first block from `block` on that reaches at most as far as the next one."""
         at = pool.free.index(block)
         while (
             at + 1 < len(pool.free)

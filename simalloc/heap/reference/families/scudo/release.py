@@ -12,7 +12,7 @@ from simalloc.heap.reference.parts.overhead import round_up
 
 _MILLISECOND = 1_000_000
 _RIPE_PAGES = 8
-"""Blocks larger than a page are released without waiting above this number of newly free pages."""
+"""Number of newly free pages above which blocks larger than a page are released at once."""
 
 
 class Kind(Enum):

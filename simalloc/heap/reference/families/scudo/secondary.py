@@ -14,7 +14,7 @@ _MAPPING_HEADER = 48
 """Bytes in front of a large block's header that describe its mapping."""
 
 _MAX_FULL = 5
-"""Number of frees that find the cache full until the cache is emptied."""
+"""The cache is emptied after this number of frees have found it full."""
 
 _MAX_SKIPPED = 4 * PAGE
 """Maximum offset of a block from the start of a cached mapping that it uses, in bytes."""
@@ -174,7 +174,7 @@ class Secondary:
         self._oldest = self._oldest or mapping.time
 
     def _clear_older(self, now: int) -> None:
-        """Return the pages of mappings to the system that were cached for the interval."""
+        """Return to the system the pages of mappings that have been cached for the interval."""
         latest = (now - self._interval * _MILLISECOND) % (1 << 64)
         if self._interval >= 0 and 0 < self._oldest <= latest:
             self._clear_until(latest)
