@@ -65,13 +65,13 @@ class Refusals:
     first_refused_event: int = 0
     """Number, from 1 on, of the first refused event, or 0 if none was refused."""
     largest_free_bytes: float = 0.0
-    """Size of the largest free block after that event, including adjacent space to grow.
+    """Size of the largest free block after the first refused event, with adjacent space to grow.
 
     If the allocator got no memory for its own tables, the run ends before that event, and the heap
     before that event is examined.
     """
     stopped: bool = False
-    """True if the run ended with that event."""
+    """True if the run ended with the first refused event."""
 
 
 NO_REFUSALS: Final = Refusals()

@@ -35,7 +35,7 @@ class Pin:
     age: int
     """Number of events since `since`."""
     site: int | None
-    """Number of the call site of that event, or None if the trace has no call sites."""
+    """Number of the call site of the event `since`, or None if the trace has no call sites."""
     place: str | None
     """Name of the call site, or None if the trace has no call sites."""
     free_below: float

@@ -82,8 +82,8 @@ class _Stretch(NamedTuple):
     """Consecutive sizes that one thread has settled.
 
     `served` is the first size that works, if such a size was searched for and found. `failing`
-    contains the sizes that fail. All sizes are known up to `settled`, which may be beyond the last
-    size of the stretch; sizes beyond the last one then work.
+    contains the sizes that fail. The result of each size up to `settled` is known. `settled` may be
+    beyond the last size of the stretch; all sizes between the two then work.
     """
 
     served: int | None

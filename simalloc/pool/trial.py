@@ -115,8 +115,8 @@ class PoolTrial:
     def _alike(self, policy: Policy, capacity: int, more: int) -> int:
         """Return by how many bytes, up to `more`, the pool may grow with the same decisions.
 
-        `policy` has a pool of `capacity` bytes. The core reports `more` for its own decisions. Some
-        allocators have other tables in a larger pool, which can reduce it.
+        `policy` has a pool of `capacity` bytes. The core reports `more` for its own decisions. The
+        result is less than `more` if the allocator has other tables in a larger pool.
         """
         unused = getattr(policy.description, "unused_end", 0)
         more = min(max(more - unused, 0), capacity) // self.grain * self.grain

@@ -23,7 +23,7 @@ class Blocks:
     """The blocks of a heap, one entry per block: blocks by arena, then separately mapped blocks."""
 
     address: NDArray[np.uint64]
-    """Address that the program has or would receive."""
+    """Address that the program uses for the block, or would receive for a free block."""
     usable: NDArray[np.int64]
     """Bytes that the program may use."""
     size: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Part:
     kept: int | None = None
     """Resident free bytes in bins that `malloc_trim(0)` would not return."""
     kept_blocks: int = 0
-    """Number of live blocks in pages with such bytes."""
+    """Number of live blocks in the pages of the `kept` bytes."""
     released: int = 0
     """Bytes at the end of the arena's heaps that were returned to the system; not included in
     `bytes`.

@@ -102,7 +102,7 @@ class Target(ABC):
         return [(one, 0) for one in mappings]
 
     def busy_runs(self) -> list[Mapping]:
-        """Return the result of `joined`, without huge mappings and mappings known to be absent."""
+        """Return the mappings as `joined` does, without huge mappings and without absent ones."""
         there = [one for one, resident in self.residents(self.mappings()) if resident]
         runs = [run for run in joined(self.mappings()) if run.size <= _HUGE]
         if not self.knows_pages:

@@ -133,7 +133,7 @@ document.querySelectorAll(".simalloc-steps:not([data-ready])").forEach(function 
 
 
 def _shown_end(steps: Steps) -> float:
-    """Return the end of the drawings in the heap, just above the last block that was ever used."""
+    """Return the address at which drawings end, just above the last block that was ever used."""
     used = max((_used_end(step) for step in steps.steps), default=0)
     whole = max((step.end for step in steps.steps), default=0)
     return min(whole, used * 1.15) or 1

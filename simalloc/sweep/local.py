@@ -18,7 +18,7 @@ from simalloc.waiting import LOOK_SECONDS
 
 
 def check_memory(tasks: Sequence[Task], *, jobs: int, memory: int) -> None:
-    """Raise `SimallocError` if `run_locally` needs more memory than this for the tasks."""
+    """Raise `SimallocError` if `run_locally` needs more than `memory` bytes for the tasks."""
     Board(tasks, workers=jobs, budget=memory)
 
 

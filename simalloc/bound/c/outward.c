@@ -145,7 +145,7 @@ static void put_on_top(struct outward *outward, uint32_t slot, uint64_t size)
 
 /* Returns the cost of placing an object that lives until `until` next to a neighbour. The cost is
  * the distance between the ends of both lives, divided by the object's remaining life, and at most
- * 4. The bottom never dies, and the block above the top is unknown. */
+ * 4. The cost is 4 without a neighbour, at the bottom and at the top. */
 static double distance(const struct outward *outward, uint32_t neighbour, int64_t until,
                        double remaining)
 {

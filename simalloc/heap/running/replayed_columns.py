@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from simalloc.trace import EventSource, ReplayedEvents
 
 _ROOM: Final = 64
-"""A trace keeps its thread numbers if their maximum is below this number times the threads."""
+"""A trace keeps its thread numbers if the maximum is below this number times the thread count."""
 
 
 def sparse_numbers(source: EventSource) -> NDArray[np.int64] | None:

@@ -114,7 +114,7 @@ def footprint_of_states(
         final_bytes=float(taken[-1]),
         mean_bytes=mean(taken) if events else math.nan,
         mean_to_live=mean(ratio, live > 0),
-        # A free requests no bytes, and every other event with a size leaves live bytes.
+        # No mask is needed: events that leave no live bytes have a requested size of 0.
         mean_to_live_by_bytes=mean(ratio, _or_zero(sizes)),
         timeline=series,
     )

@@ -30,7 +30,7 @@ STEPS: Final = (16, 2048)
 that is never balanced. With these policies, a later event may take as long as a million earlier
 ones."""
 PATIENCE: Final = 0.1
-"""Target duration of such a step in seconds."""
+"""Target duration in seconds of a step of a slow policy."""
 
 
 def replay_all(

@@ -75,7 +75,7 @@ class WhatIf(ShownAsTable):
 
     @property
     def best(self) -> DeviceOutcome:
-        """The outcome with the smallest device; the first of several."""
+        """The outcome with the smallest device; of several such outcomes, the first."""
         return min(self.outcomes, key=lambda outcome: outcome.smallest)
 
 

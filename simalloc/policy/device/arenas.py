@@ -104,7 +104,11 @@ class OrtArena(Device):
 
 @dataclass(frozen=True, kw_only=True)
 class RmmPool(Device):
-    """The pool of the RAPIDS Memory Manager: best fit, doubling, shrinking only below a maximum."""
+    """The pool of the RAPIDS Memory Manager: best fit in a list for each stream.
+
+    Without a maximum, the pool grows by doubling and never shrinks. With a maximum, it grows by
+    half of the remaining bytes, and returns free segments to the device.
+    """
 
     family: ClassVar[str] = "rmm pool"
     reference: ClassVar[str] = "rmm_pool:RmmPoolHeap"

@@ -68,9 +68,9 @@ class ReclaimOnFree(Enum):
 
     NEVER = "-1"
     OWN = "0"
-    """If the thread was the page's latest owner."""
+    """Only if the thread was the page's latest owner."""
     ANY = "1"
-    """Also if more than a quarter of the page is free."""
+    """If the thread was the page's latest owner, or if more than a quarter of the page is free."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class CoalescingTime(Enum):
     IMMEDIATE = "immediate"
     """At every free."""
     DEFERRED = "deferred"
-    """In the whole heap, if no free block is large enough for a request."""
+    """When no free block is large enough for a request; all free blocks then merge."""
     NONE = "none"
 
 

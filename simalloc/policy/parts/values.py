@@ -18,7 +18,7 @@ _SWITCH: Final = {
 
 
 class Auto(Enum):
-    """Value of a number that is left to the allocator."""
+    """Value of a parameter whose number the allocator chooses itself."""
 
     AUTO = "auto"
 

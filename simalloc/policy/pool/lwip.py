@@ -50,7 +50,7 @@ class Lwip(Pool):
 
     @property
     def grain(self) -> int:
-        """Unit of MEM_SIZE: it is rounded up to the alignment, and is a multiple of 4 on boards."""
+        """Unit of MEM_SIZE, which lwIP rounds up to the alignment; a multiple of 4 on boards."""
         return min(self.align, 4)
 
     @property

@@ -32,7 +32,7 @@ class Newlib(Pool):
 
     @property
     def payload(self) -> int:
-        """Bytes of two words: the previous chunk's size, which it may use, and the own size."""
+        """Bytes of two words: the previous chunk's size, which that chunk may use, and the size."""
         return 2 * self.word
 
     @property

@@ -70,7 +70,7 @@ class UmmMalloc(Pool):
 
     @property
     def min_capacity(self) -> int:
-        """Bytes of the allocator's first and last block, and a block between them."""
+        """Bytes of three blocks: the allocator's first and last, and one between them."""
         return 3 * self.block
 
     def block_bytes(self, size: int) -> int:

@@ -52,7 +52,7 @@ class Begun:
     start: Start | None
     """Live blocks at the beginning, or None if the heap is not glibc's."""
     problems: tuple[str, ...] = ()
-    """Problems with these blocks, one sentence each."""
+    """Problems with the live blocks, one sentence each."""
 
 
 def check_unrecorded(process: LiveProcess) -> None:

@@ -55,7 +55,7 @@ class TableLayout:
     entries: int
     size: int
     counts_free_places: bool
-    """True if the counts are the numbers of free places."""
+    """True if the count of each list is its number of free places, not of chunks."""
     chunks: tuple[int, ...]
     """Possible sizes of a table's chunk. A remainder of 16 bytes is not split off."""
     arena: int
@@ -80,7 +80,10 @@ NEW_TABLE: Final = TableLayout(76, 152, 760, True, (768, 784, 800), 0x30)  # noq
 
 
 def tables_of(layout: StateLayout) -> tuple[TableLayout, ...]:
-    """Return the possible tables of an allocator with such arenas; 2.42 has the new table."""
+    """Return the possible layouts of a cache's table, from the layout of the arenas.
+
+    Release 2.42 combines the old arenas with the new table.
+    """
     return (OLD_TABLE, NEW_TABLE) if layout is WITH_FAST_LISTS else (NEW_TABLE,)
 
 

@@ -57,7 +57,7 @@ class Pins:
     size: NDArray[np.uint64]
     """Chunk sizes of the blocks, in descending order of kept bytes."""
     blocks: NDArray[np.int64]
-    """Number of blocks of each size that share a page with such memory."""
+    """Number of blocks of each size that share a page with free memory that stays resident."""
     kept: NDArray[np.float64]
     """Free bytes in the pages of these blocks. The blocks of a page share its free bytes in
     proportion to their own bytes in it.

@@ -111,11 +111,11 @@ class Libc:
     arena: int
     layout: StateLayout
     file: str
-    """The mapped file that contains it."""
+    """The mapped file that contains this malloc."""
     parameters_layouts: tuple[tuple[int, int], ...]
-    """Possible addresses and layouts of its parameters, the likeliest first."""
+    """Possible addresses and layouts of the parameters, the likeliest first."""
     unused: bool = False
-    """True if nothing was ever allocated from it."""
+    """True if nothing was ever allocated from this malloc."""
 
     def parameters(self, target: Target) -> Parameters | None:
         """Return the current parameters, or None if they cannot be found."""

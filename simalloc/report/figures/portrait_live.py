@@ -23,7 +23,7 @@ BOUNDS: Final = (64, 1 << 10, 1 << 14, 1 << 18)
 """Boundaries between the size classes in bytes."""
 
 _SPANS: Final = 700
-"""Number of spans, more than the dots of the figure's width."""
+"""Number of spans, more than the number of pixels across the figure."""
 
 
 def class_colours(palette: Palette) -> NDArray[np.float64]:

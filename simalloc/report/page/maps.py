@@ -95,7 +95,7 @@ def map_figure(key: str, name: str, caption: str, data: dict[str, Any], picture:
 
 
 def _code_key(data: dict[str, Any]) -> str:
-    """Return the button that colours a map by code, and its legend; this ends the tools."""
+    """Return the end of a map's tools: the button that colours the map by code, and its legend."""
     if "code" not in data:
         return "</div>\n"
     *names, others = data["code"]["names"]

@@ -224,9 +224,10 @@ def load_log(
 def _reported(
     opened: Opened, batches: Iterator[Batch], progress: Callable[[float], None]
 ) -> Iterator[Batch]:
-    """Yield the batches, and after each batch report the fraction of the log read since the last.
+    """Yield the batches, and report the progress after each batch.
 
-    At the end, count the part that could not be decompressed.
+    `progress` receives the fraction of the log that was read since its last call. At the end, count
+    the part that could not be decompressed.
     """
     share = 0.0
     for batch in batches:

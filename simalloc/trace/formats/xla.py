@@ -113,7 +113,7 @@ def _beside(log: Log) -> dict[bytes, tuple[int, int]]:
 
 
 def _ranges(log: Log, stream: LogStream, number: int) -> dict[bytes, tuple[int, int]]:
-    """Return the first and last step of each value, up to a line without them."""
+    """Return the first and last step of each value. A line without steps ends the list."""
     ranges: dict[bytes, tuple[int, int]] = {}
     while line := stream.readline():
         number += 1

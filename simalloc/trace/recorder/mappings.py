@@ -52,7 +52,7 @@ class OwnMappings:
 
     def __init__(self) -> None:
         self.live: list[Range] = []
-        """By address; they do not overlap."""
+        """Live mappings in order of address, without overlaps."""
         self.calls: Counter[Place] = Counter()
         self.mapped: Counter[Place] = Counter()
         self.peak: dict[Place, int] = {}

@@ -54,7 +54,7 @@ def check_python(command: Sequence[str]) -> None:
 
 
 def _programs(path: Path, arguments: Sequence[str], interpreters: int) -> Iterator[Path]:
-    """Yield the programs that a checked command executes in turn, as far as its words name them."""
+    """Yield the programs that a command executes in turn, as far as its arguments name them."""
     yield path
     with path.open("rb") as file:
         words = _interpreter_words(file.read(_LONGEST_FIRST_LINE))

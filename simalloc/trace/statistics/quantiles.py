@@ -17,7 +17,7 @@ _BITS: Final = 18
 
 @dataclass
 class _Range:
-    """Values from `low` to before `low + (1 << bits)`, which contain the quantiles of `places`."""
+    """A range of values that contains some quantiles: from `low` to below `low + (1 << bits)`."""
 
     low: int
     bits: int

@@ -17,7 +17,7 @@ from simalloc.trace.workloads.lives import trace_of_lives
 ELLERMANN_OBJECTS: Final = 300_000
 
 ELLERMANN_RATE: Final = ELLERMANN_OBJECTS / 365.57
-"""Allocations per second. The paper states only the seconds that glibc took for all of them."""
+"""Allocations per second. The paper states only the seconds that glibc took for all objects."""
 
 
 def uniform(

@@ -186,7 +186,7 @@ class GnuHeap(PagedHeap):
             self._index = self._runs[-1] if self._runs else None
 
     def _allocate_fragment(self, size: int) -> int:
-        """Take a free fragment of the page that was the last to become not full."""
+        """Take a free fragment of the page that was made, or stopped being full, most recently."""
         pages = self._with_room.setdefault(size, {})
         if not pages:
             address = self._allocate_pages(self._page)

@@ -251,7 +251,7 @@ class VmallocHeap(Heap):
             self.blocks.join(address)
 
     def _let_wait_long(self, address: int) -> None:
-        """Put a block on the catch-all list, and the block in the slot on top of it."""
+        """Put a block on the catch-all list, and then move the block in the slot there too."""
         self._wait(address)
         self._catch_all.append(address)
         if self._slot is not None:

@@ -7,8 +7,8 @@
 
 enum beyond_way {
     BEYOND_UNKNOWN,
-    BEYOND_MISSING, /* no library defines it; the standard's function replaces it */
-    BEYOND_PASSED,  /* it calls the standard's function, which is recorded instead */
+    BEYOND_MISSING, /* no library defines the function; the standard's function replaces it */
+    BEYOND_PASSED,  /* the function calls the standard's function, which is recorded instead */
     BEYOND_OWN,     /* an allocator's own function */
 };
 

@@ -28,7 +28,8 @@ enum kind {
     KIND_SPECIAL = 3, /* enum special, from bit TAG_SPECIAL_SHIFT of the tag on */
 };
 
-/* The first four end the latest realloc that began in the stream, and are numbered after it. */
+/* Each of the first four records ends the latest realloc that began in the stream, and is numbered
+ * after the realloc. */
 enum special {
     SPECIAL_STAYED,   /* the address is unchanged */
     SPECIAL_MOVED,    /* the new address follows */
@@ -53,7 +54,8 @@ enum {
     TAG_NEAR = 8,
     TAG_ADDRESS_SHIFT = 4,
     TAG_SPECIAL_SHIFT = 3,
-    FAR_BITS = 3, /* bits of a distance in the tag, below a bit that is set if more bits follow */
+    /* number of a distance's bits in the tag; the next bit is set if more bits follow */
+    FAR_BITS = 3,
     GRANULE_SHIFT = 4,
     NEAR_BITS = 12,
     NEAR_PLACES = 1 << NEAR_BITS,

@@ -54,8 +54,8 @@ struct recording_header {
     /* These fields change while readers use them, and are accessed only by atomic builtins. */
     uint64_t lost_from;   /* records from this number on are invalid; a reader may store it to end
                            * the recording */
-    uint32_t lost_reason; /* errno of the first loss, or LOST_BY_SECCOMP, or 0 if a reader ended
-                           * it */
+    /* errno of the first loss, or LOST_BY_SECCOMP, or 0 if a reader ended the recording */
+    uint32_t lost_reason;
     uint32_t unwritten;   /* number of records of large blocks that were not completely written */
     uint64_t processor_ended; /* processor time of the process in nanoseconds when the program ended
                                * by itself, or 0 before its end */

@@ -42,7 +42,8 @@ struct common {
     uint8_t form;    /* encoding of a function's address */
     bool has_more;   /* true if the description has a part with its own length field */
     bool is_signal;
-    struct program first; /* instructions that precede each function's own */
+    /* shared instructions, executed before the own instructions of each function */
+    struct program first;
 };
 
 static uint64_t unsigned_number(const uint8_t **at)

@@ -80,8 +80,8 @@ static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted
 }
 
 /* Records a search in the bucket `class` for `wanted` units, and in the buckets above. The recorded
- * number of bytes does not depend on the chunk that the search chooses in a bucket: for a smaller
- * growth, the last chunk stays on the same side of the bucket's limits. */
+ * number of bytes is the smallest growth of the pool that moves the last chunk across a limit of
+ * the bucket. It does not depend on the chunk that the search chooses in a bucket. */
 static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, unsigned above)
 {
     struct heap *heap = &state->pool.heap;
