@@ -104,7 +104,7 @@ class Keeper:
     usable: int
     blocks: int
     kept: int
-    """Free bytes in the pages of these blocks. The blocks of a page share its free bytes in
+    """Free bytes in the pages of the blocks. The blocks of a page share its free bytes in
     proportion to their own bytes in it.
     """
 

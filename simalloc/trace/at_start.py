@@ -18,7 +18,7 @@ class LiveAtStart:
 
     @property
     def last_event(self) -> int:
-        """The event after which all these objects are live, or 0 without such objects."""
+        """The event after which all objects of the start are live, or 0 without such objects."""
         return max(self.objects - 1, 0)
 
 

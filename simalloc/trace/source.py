@@ -53,7 +53,7 @@ class EventSource(Protocol):
 
     @property
     def thread_numbers(self) -> frozenset[int]:
-        """The numbers of these threads, or an empty set if the trace does not record threads."""
+        """The numbers of the events' threads, or an empty set if threads are not recorded."""
 
     def __len__(self) -> int: ...
 

@@ -50,7 +50,7 @@ class CoalescingTime(Enum):
     IMMEDIATE = "immediate"
     """At every free."""
     DEFERRED = "deferred"
-    """When no free block is large enough for a request; all free blocks then merge."""
+    """In the whole heap, at a request for which no free block is large enough."""
     NONE = "none"
 
 

@@ -59,7 +59,7 @@ class Pins:
     blocks: NDArray[np.int64]
     """Number of blocks of each size that share a page with free memory that stays resident."""
     kept: NDArray[np.float64]
-    """Free bytes in the pages of these blocks. The blocks of a page share its free bytes in
+    """Free bytes in the pages of the blocks. The blocks of a page share its free bytes in
     proportion to their own bytes in it.
     """
     kept_bytes: int

@@ -32,9 +32,9 @@ class Neighbours:
     """
 
     objects: tuple[int, ...]
-    """Waits that are not exceeded by these shares of the objects (table 5)."""
+    """Waits that 90, 99 and 99.9 % of the objects do not exceed (table 5)."""
     bytes: tuple[int, ...]
-    """Waits that are not exceeded by these shares of the allocated bytes (table 6)."""
+    """Waits that 90, 99 and 99.9 % of the allocated bytes do not exceed (table 6)."""
 
 
 def lifetimes_of(reader: LifeReader, objects: int, allocated: int) -> Lifetimes:

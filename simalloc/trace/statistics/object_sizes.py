@@ -98,7 +98,7 @@ class SizeCounts:
             self._objects = np.insert(self._objects, known[~is_known], objects[~is_known])
 
     def reaching(self, shares: Sequence[float]) -> tuple[int, ...]:
-        """Return the smallest sizes that these shares of objects do not exceed, () if none."""
+        """Return for each share the smallest size that this share of objects does not exceed."""
         if not len(self._size):
             return ()
         reached = np.cumsum(self._objects)

@@ -43,7 +43,7 @@ enum { MAX_PAGE = 1 << 30 };
 /* Requested measures in addition to mapped bytes. */
 struct tracking {
     uint64_t page;  /* bytes of a page, unscaled */
-    bool resident;  /* true if the residence of these pages is measured */
+    bool resident;  /* true if residence is measured, in pages of `page` bytes */
     bool keeps_mappings;
     uint64_t sizes; /* number of entries of `occupied` */
     uint64_t occupied[MAX_PAGE_SIZES];

@@ -133,7 +133,7 @@ class PhkHeap(PagedHeap):
         """Return the size of the larger directory that a heap up to `end` needs, or 0."""
         if self._directory is None:
             return 0
-        # Its first entries are the heads of the lists of pages, one for each power of two.
+        # The directory's first entries are the heads of the lists of pages, one per power of two.
         entries = self._page.bit_length() - 1 + end // self._page
         if entries < self.block_size(self._directory) // self._word:
             return 0

@@ -61,8 +61,8 @@ struct recording_header {
                                * by itself, or 0 before its end */
     uint64_t others; /* number of recorded allocations that were served by libraries other than
                       * malloc's */
-    char other[EXECUTABLE_BYTES]; /* library of the first such allocation, or empty; ended by a zero
-                                   * byte */
+    /* library of the first allocation in `others`, or empty; ended by a zero byte */
+    char other[EXECUTABLE_BYTES];
     char executable[EXECUTABLE_BYTES]; /* path of the program; ended by a zero byte */
     char command[COMMAND_BYTES];
     char allocator[EXECUTABLE_BYTES]; /* library whose malloc is recorded; ended by a zero byte */
