@@ -370,7 +370,7 @@ ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
     heap_note_free(heap, id);
 }
 
-/* Merges the block below `id` into `id`. Otherwise like heap_absorb_next(). */
+/* Merges the block below `id` into `id`, with the same rules as heap_absorb_next(). */
 ALWAYS_INLINE void heap_absorb_previous(struct heap *heap, uint32_t id)
 {
     struct block *block = &heap->blocks[id];

@@ -70,7 +70,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
     index->shadow.blocks[id] = (struct block){
         .address = block->address,
         .size = block->size,
-        .index_slot = STATE_ALLOCATED, /* until the block has its place */
+        .index_slot = STATE_ALLOCATED, /* until the insertion below sets the block's place */
     };
     if (!is_list(index)) {
         insert_by_size(index, id, entered);

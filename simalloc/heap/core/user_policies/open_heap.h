@@ -21,7 +21,7 @@ struct open_heap {
     uint64_t *entered; /* by id: time at which the block entered the lists */
     uint32_t capacity; /* number of entries of `entered` */
     uint64_t clock;    /* latest time in `entered` */
-    uint64_t unit;     /* its largest power-of-two divisor divides all block sizes */
+    uint64_t unit;     /* number whose largest power-of-two divisor divides all block sizes */
     uint64_t listed;   /* number of listed blocks */
     uint64_t visited;  /* number of blocks visited by searches since open_heap_begin(), without
                         * searches after a growth */
