@@ -106,7 +106,7 @@ def neighbour_waits(lives: Lives) -> NDArray[np.int64]:
 
 
 def _quantiles(values: NDArray[np.int64], weight_so_far: NDArray[np.int64]) -> tuple[int, ...]:
-    """Return the smallest ascending values that reach each share of the weight."""
+    """Return for each share the first value at which the running weight reaches the share."""
     if not len(values):
         return (0,) * len(SHARES)
     ranks = np.searchsorted(weight_so_far, np.array(SHARES) * weight_so_far[-1])

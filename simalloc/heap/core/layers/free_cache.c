@@ -94,7 +94,8 @@ static uint32_t take_newest(struct heap *heap, struct exact_list *list)
     return id;
 }
 
-/* Lets the family reserve memory and change its form, as before a batch. */
+/* Lets the family reserve memory and change its form, which is otherwise done before each batch.
+ * Returns false, with the heap's failure set, if memory is exhausted. */
 static bool next_layer(struct heap *heap)
 {
     struct free_cache *cache = heap->free_cache;
