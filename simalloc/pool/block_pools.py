@@ -201,7 +201,7 @@ class _Lives:
         return np.cumsum(change_at[:, :-1], axis=1, dtype=np.int32)
 
     def peak_rests(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the peak of all other live bytes for each number of sizes in pools."""
+        """Return, for each number of sizes in pools, the peak live bytes of larger objects."""
         which = np.searchsorted(sizes, self.size)
         found = np.zeros(len(sizes) + 1, np.int64)
         for number in range(len(sizes)):
