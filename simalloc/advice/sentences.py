@@ -126,7 +126,7 @@ def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
     decimals = 1 if ratio < 10 else 0
     times = f" ({ratio:,.{decimals}f} times the {spelled(live)} of live data)"
     further = "".join(
-        f" {other.words.capitalize()}, it would fall {_change(now, best, other)}."
+        f" {other.words.capitalize()}, resident memory would fall {_change(now, best, other)}."
         for other in others
     )
     return (
@@ -166,7 +166,8 @@ def by_moment(choice: Choice) -> str:
             f"memory {change}."
         )
         parts += [
-            f"{other.words.capitalize()}, it would rise {_change(now, setting, other)}."
+            f"{other.words.capitalize()}, resident memory would rise "
+            f"{_change(now, setting, other)}."
             for other in Moment
             if setting.moments[other] > now.moments[other] + MIN_BYTES
         ]
@@ -264,9 +265,9 @@ def _price(spent: Cost) -> str:
     causes = {"page fault": spent.faults, "system call": spent.system_calls}
     more = [counted(number, what) for what, number in causes.items() if number > 0]
     fewer = [counted(-number, what) for what, number in causes.items() if number < 0]
-    if spent.uncached > 0:
-        more.append(f"{spent.uncached:,} requests that bypass the thread cache")
     adds = f" It adds {_listed(more)}." if more else ""
+    if spent.uncached > 0:
+        adds += f" {spent.uncached:,} more requests bypass the thread cache."
     saves = f" It saves {_listed(fewer)}." if fewer else ""
     return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares}.{adds}{saves}"
 
@@ -311,7 +312,7 @@ def refused(setting: Setting, now: Setting) -> str:
     return (
         f"`{setting.line}` would reduce the heap's resident memory to {holds}, but "
         f"{100 * (setting.at_once or 0):.0f} % of the requests would contend for an arena (now "
-        f"{100 * (now.at_once or 0):.0f} %). Time the program before you use this setting."
+        f"{100 * (now.at_once or 0):.0f} %). Measure the program's run time under this setting."
     )
 
 
@@ -343,8 +344,8 @@ def contention(best: Setting) -> str:
     if best.at_once is not None or best.run.threads == 1 or best.candidate.below == "mimalloc":
         return ""
     return (
-        "Arena contention under the recommended setting is unknown. Time the program before you "
-        "use the setting, or record the program with `--times`."
+        "Arena contention under the recommended setting is unknown. Measure the program's run time "
+        "under the setting, or record the program with `--times`."
     )
 
 

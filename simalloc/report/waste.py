@@ -76,7 +76,9 @@ def _bytes(size: float | None) -> Value:
 def _notes(wastes: Sequence[Waste]) -> list[str]:
     notes = ["simalloc waste --help explains the columns."]
     if any(waste.resident is not None for waste in wastes):
-        notes.append("The columns 'free: ...' split cached and free bytes by page state.")
+        notes.append(
+            "The columns 'free: ...' count cached and free bytes by the state of their pages."
+        )
     if any(waste.event is None for waste in wastes):
         notes.append(
             "Real allocators report only a total. In their rows, live is the peak of live bytes."

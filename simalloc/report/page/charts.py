@@ -184,7 +184,10 @@ def lives_chart(spread: Spread) -> str:
         panel = Panel(log_axis(name, *map(float, ends)), share)
         _draw_shares(panel, steps, there)
         panels.append(panel)
-    entries = ((filled(LINES[0]), "of objects"), (filled(LINES[1]), "of bytes (dashed)"))
+    entries = (
+        (filled(LINES[0]), "share of objects"),
+        (filled(LINES[1]), "share of bytes (dashed)"),
+    )
     return key(*entries) + chart("Sizes and lifetimes of objects", panels, 180)
 
 

@@ -116,8 +116,8 @@ _WORDS: Final = (
     "A page with a live byte cannot be returned to the system. If one line of code allocated all "
     "live objects of a page, this line <em>pins</em> the page's free bytes. If several lines "
     "allocated them, each line has an equal <em>share</em> of the free bytes. <em>Wasted</em> "
-    "bytes are the sum of pinned and shared bytes. The table shows the event with the most wasted "
-    "bytes."
+    "bytes are the sum of pinned and shared bytes. These three columns show the event with the "
+    "most wasted bytes."
 )
 
 

@@ -127,8 +127,8 @@ def _footprints(findings: Findings) -> str:
         else ""
     )
     return (
-        "<p><em>Mapped</em> bytes were obtained from the system and not returned. Mapped and "
-        f"resident bytes include headers and tables.{process}</p>\n{drawn}"
+        "<p><em>Mapped</em> bytes belong to the heap until they are returned to the system. Mapped "
+        f"and resident bytes include headers and tables.{process}</p>\n{drawn}"
         f'<div class="wide">{table}</div>{_mappings(findings)}'
     )
 
@@ -172,8 +172,8 @@ def _ranking(findings: Findings) -> str:
     if findings.possible is None:
         real += (
             f"<p>Because the trace has more than {SHORT_EVENTS:,} events, the page omits real "
-            "allocators. The best possible heap and the policies whose search trees are not "
-            "balanced are omitted unless they are requested.</p>"
+            "allocators. Unless they are requested, it also omits the best possible heap and "
+            "policies with unbalanced search trees.</p>"
         )
     return (
         f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} "
@@ -192,12 +192,12 @@ def _scales(runs: Sequence[Run]) -> str:
     if len(scales) == 1:
         return f"The replay multiplies sizes by {scales[0]} and divides the figures by {scales[0]}."
     rows = [
-        f"{scale} in {counted(sum(run.scale == scale for run in runs), 'row')}" for scale in scales
+        f"{counted(sum(run.scale == scale for run in runs), 'row uses', 'rows use')} scale {scale}"
+        for scale in scales
     ]
     return (
         "As in the paper by Johnstone &amp; Wilson, the replay multiplies sizes by a scale and "
-        "divides the figures by the same scale. The scale is "
-        f"{', '.join(rows[:-1])} and {rows[-1]}."
+        f"divides the figures by the same scale. {', '.join(rows[:-1])} and {rows[-1]}."
     )
 
 
