@@ -31,6 +31,9 @@ from simalloc.trace.recorder.built_in import FREE_THREADED, GO
 MOSTLY_LIVE: Final = 0.9
 """Share of live bytes in the resident bytes above which no malloc can help."""
 
+MIN_UNWRITTEN: Final = 0.01
+"""Minimum share of the live data that is reported as never written."""
+
 
 def spelled(number: float) -> str:
     """Format bytes as in the table, in MiB; below 10 KiB, in bytes."""
@@ -46,6 +49,16 @@ def live_at(setting: Setting, moment: Moment) -> float:
     began = setting.run.live_at_start
     is_later = setting.resident.peak_event >= began.last_event
     return setting.resident.live_bytes_at_peak if is_later else began.bytes
+
+
+def unwritten(live: float, resident: float) -> str:
+    """Return a sentence on live data that is not resident at a peak, if it is worth a sentence."""
+    if live - resident < MIN_UNWRITTEN * live:
+        return ""
+    return (
+        f" At least {spelled(live - resident)} of the live data is never written and therefore "
+        f"not resident."
+    )
 
 
 def share_of_process(share: Share | None) -> str:
@@ -132,7 +145,7 @@ def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
     return (
         f"Recommended: `{best.line}`. {first.words.capitalize()}, the heap's resident memory would "
         f"fall from {spelled(held)}{times if ratio else ''} to {spelled(best.moments[first])}."
-        f"{further}"
+        f"{further}{unwritten(live, best.moments[first]) if first is Moment.PEAK else ''}"
     )
 
 
@@ -240,7 +253,8 @@ def resident(now: Setting) -> str:
         if unused - idle > MIN_BYTES
         else ""
     )
-    return f"The heap's resident memory peaks at {spelled(holds)}{share}.{see}{most}"
+    never = unwritten(live, holds)
+    return f"The heap's resident memory peaks at {spelled(holds)}{share}.{never}{see}{most}"
 
 
 def cost(best: Setting) -> str:

@@ -17,6 +17,7 @@ from simalloc.advice import (
 )
 from simalloc.advice.outcomes import version_for, with_trims
 from simalloc.advice.perturbed import in_another_order
+from simalloc.advice.sentences import resident, spelled
 from simalloc.advice.thread_arenas import thread_arenas
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
@@ -122,6 +123,18 @@ def test_where_nothing_is_to_be_gained_it_says_so():
     assert advice.text.startswith("No change recommended: glibc needs ")
     assert advice.line == ""
     assert advice.spread < 0.01
+
+
+def test_live_data_that_is_never_written_is_named():
+    """1,000 live blocks of 100,000 bytes; the program writes the first 60,000 bytes of each."""
+    count, size, never = 1000, 100_000, 40_000
+    trace = Trace.from_events([0] * count, range(count), [size] * count, unwritten=[never] * count)
+    (now,) = settings_of(trace, [user_candidate("glibc")])
+    missing = count * size - now.peak_bytes
+    assert 0.85 < missing / (count * never) < 1, "whole pages are missing"
+    assert f"At least {spelled(missing)} of the live data is never written" in resident(now)
+    (other,) = settings_of(replace(trace, unwritten=None), [user_candidate("glibc")])
+    assert "never written" not in resident(other)
 
 
 def test_what_cannot_be_advised_is_not_called_the_best(idle):
