@@ -12,13 +12,19 @@ NOT_IN = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, n
 """Nodes in which a link would be lost or would disturb."""
 VERBS = {"live", "pin", "sample", "split", "stack", "trim"}
 """Terms that are not linked, because most occurrences are ordinary verbs or adjectives."""
+PARTICIPLES = {"committed", "mapped", "pinned", "purged", "reserved"}
+MEMORY = r"(?= (?:address|block|byte|heap|memory|page|peak|range|segment))"
+"""A participle is linked only before one of these nouns. Elsewhere it is part of a verb."""
 
 
 def setup(app):
     """Read the terms of the glossary, and link them on every page."""
     source = (app.srcdir / f"{GLOSSARY}.md").read_text("utf-8")
     terms = [x for x in re.findall(r"^([a-z][a-z ]*)$", source, re.MULTILINE) if x not in VERBS]
-    longest_first = "|".join(sorted(terms, key=len, reverse=True))
+    longest_first = "|".join(
+        term + MEMORY if term in PARTICIPLES else term
+        for term in sorted(terms, key=len, reverse=True)
+    )
     word = re.compile(rf"(?<![\w-])({longest_first})(s|es)?(?![\w-])", re.IGNORECASE)
     app.connect("doctree-read", lambda app, doctree: link(doctree, app.env.docname, word))
     return {"parallel_read_safe": True, "version": "1"}
