@@ -46,7 +46,7 @@ def variation(
         marks = marks_of(other, event)
         some = [now] if best is now else [now, best]
         came = _came(other, some, marks, progress)
-        live = _live(other, event) - _live(trace, now.unused_event)
+        live = _live(other, event) - now.live[Moment.UNUSED]
         for moment in Moment:
             change = came[0][moment] - now.moments[moment]
             change -= live if moment is Moment.UNUSED else 0
