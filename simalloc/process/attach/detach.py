@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,10 @@ from simalloc.process.attach.loaded import LoadedObject
 from simalloc.process.live import LiveProcess
 from simalloc.process.target import ProcessError
 
+_TRIES: Final = 200
+"""Maximum number of stops to end a recording."""
+_WAIT: Final = 0.002
+"""Seconds between two stops."""
 _RAW: Final = re.compile(r"(\d+)\.\d+\.raw$")
 
 
@@ -45,10 +50,24 @@ def _detach(process: LiveProcess) -> None:
     if not recorders:
         return
     held = Held(process)
+    for recorder in recorders:
+        for _ in range(_TRIES):
+            if _end(held, recorder):
+                break
+            time.sleep(_WAIT)
+        else:
+            raise ProcessError(
+                f"{process.name} was stopped {_TRIES} times, and each time a signal handler had "
+                "interrupted the recorder. Try again"
+            )
+
+
+def _end(held: Held, recorder: LoadedObject) -> bool:
+    """End a recording, unless a signal handler has interrupted a thread that records."""
     with held.hold(everyone=True):
+        held.call(recorder.function("simalloc_detach"))
         threads = held.place_pointers(held.thread_pointers())
-        for recorder in recorders:
-            held.call(recorder.function("simalloc_detach"), *threads)
+        return held.call(recorder.function("simalloc_end"), *threads, alone=True) == 0
 
 
 def _has_memory(number: int) -> bool:

@@ -21,9 +21,15 @@ from simalloc.process.target import ProcessError
 
 _TRIES: Final = 200
 """Maximum number of stops before the attempt fails."""
+_LONGEST_TRIAL: Final = 20.0
+"""Seconds after which no more stops are tried."""
 _PATIENT_TRIES: Final = 5
 """Number of first stops in which every thread must leave the allocator. In later stops, one thread
 outside the allocator is sufficient.
+"""
+_HANDLER_TRIES: Final = 50
+"""Number of first stops in which the calling thread must have no frame of a signal handler on its
+stack, because the handler may have interrupted the allocator. The frame may also be an old one.
 """
 _LONGEST_WAIT: Final = 0.005
 """Maximum seconds between two stops."""
@@ -84,12 +90,10 @@ class Held:
         self.process = process
         mappings = process.mappings()
         self.objects = list(objects_of(process, mappings))
-        self.everyone_left = False
-        """True if no thread was inside its allocator when the threads were last stopped."""
         self.pause = 0.0
         """Duration of the last stop in seconds. Between stops, the process ran."""
         self._stopped_at = 0.0
-        self._memory = AllocatorMemory(self.objects, mappings)
+        self._memory = AllocatorMemory(process, self.objects, mappings)
         self._entry = _entry_of(process.process)
         self._stop: _walker.Stop | None = None
         self._errno: tuple[int, bytes] | None = None
@@ -99,7 +103,7 @@ class Held:
     def hold(self, *, everyone: bool = False) -> Iterator[None]:
         """Hold the process during the `with` block.
 
-        With `everyone`, all threads must be outside the allocator; otherwise, one thread is
+        With `everyone`, all threads must be stopped outside the allocator; otherwise, one thread is
         sufficient. Raises `ProcessError` if this state is not reached.
         """
         with ahead_of_others():
@@ -113,12 +117,14 @@ class Held:
                 finally:
                     self.release()
 
-    def release(self) -> None:
-        """Let all threads continue."""
-        if self._stop is not None:
-            self._stop.release()
-            self.pause = time.perf_counter() - self._stopped_at
+    def release(self) -> bool:
+        """Let all threads continue. Return False if a thread still waits in the kernel."""
+        if self._stop is None:
+            return True
+        released = self._stop.release()
+        self.pause = time.perf_counter() - self._stopped_at
         self._stop = None
+        return released
 
     def function(self, name: str, *, within: str = "") -> int:
         """Return the address of the first function with a name, or 0.
@@ -130,9 +136,12 @@ class Held:
                 return found
         return 0
 
-    def call(self, function: int, *arguments: int) -> int:
-        """Call a function on a separate stack and return its result."""
-        return self._call(function, self._stack, *arguments)
+    def call(self, function: int, *arguments: int, alone: bool = False) -> int:
+        """Call a function on a separate stack and return its result.
+
+        If the call does not end soon, the other threads run until it ends, unless it is `alone`.
+        """
+        return self._call(function, self._stack, *arguments, alone=alone)
 
     def place(self, content: bytes) -> int:
         """Write bytes and return their address. They remain until the process is released."""
@@ -153,15 +162,9 @@ class Held:
             )
         return self.place(struct.pack(f"<{len(pointers)}Q", *pointers)), len(pointers)
 
-    def leave(self) -> bool:
-        """Let threads that a call has released leave the allocator.
-
-        Return whether all have left.
-        """
-        assert self._stop is not None
-        amid, caller = self._stop.leave(self._memory.code, self._memory.data)
-        self.everyone_left = amid == 0 and caller != 0
-        return self.everyone_left
+    def leave(self) -> None:
+        """Let threads that a call has released leave the allocator."""
+        self._leave(everyone=False)
 
     def thread_pointers(self) -> list[int]:
         """Return the known thread pointers of the threads."""
@@ -173,22 +176,34 @@ class Held:
         self.objects.append(found)
 
     def _stop_outside(self, *, everyone: bool) -> None:
+        begun = time.perf_counter()
         for attempt in range(_TRIES):
             self._stopped_at = time.perf_counter()
+            if self._stopped_at - begun > _LONGEST_TRIAL:
+                break
             try:
                 self._stop = _walker.Stop(self.process.process)
-                amid, caller = self._stop.leave(self._memory.code, self._memory.data)
+                amid, caller, interrupted = self._leave(everyone=everyone)
             except OSError as error:
                 raise self.process.explained(error) from error
-            self.everyone_left = amid == 0
-            if caller and (amid == 0 or (not everyone and attempt >= _PATIENT_TRIES)):
+            ready = amid == 0 or (not everyone and attempt >= _PATIENT_TRIES)
+            if caller and ready and (not interrupted or attempt >= _HANDLER_TRIES):
                 return
-            self.release()
+            if not self.release():
+                raise ProcessError(
+                    f"{self.process.name} has a thread that waits in the kernel, for example for a "
+                    "disk, and cannot be stopped. Try again when it has continued"
+                )
             time.sleep(random.uniform(0, _LONGEST_WAIT))  # noqa: S311 - out of step with the process
         raise ProcessError(
-            f"{self.process.name} was stopped {_TRIES} times, and each time a thread was "
-            "inside malloc or the loader. Try again"
+            f"{self.process.name} was stopped many times, and each time a thread was inside "
+            "malloc, the loader or a call of the kernel that cannot be interrupted. Try again"
         )
+
+    def _leave(self, *, everyone: bool) -> tuple[int, int, bool]:
+        assert self._stop is not None
+        memory = self._memory
+        return self._stop.leave(memory.code, memory.data, memory.restorers, everyone)
 
     def _begin_calls(self) -> None:
         """Save the thread's errno, and allocate a stack."""
@@ -221,10 +236,10 @@ class Held:
             raise ProcessError(f"{self.process.name} has no function {name} of the GNU C library")
         return found
 
-    def _call(self, function: int, stack: int, *arguments: int) -> int:
+    def _call(self, function: int, stack: int, *arguments: int, alone: bool = False) -> int:
         assert self._stop is not None
         try:
-            return self._stop.call(self._entry, function, stack, *arguments)
+            return self._stop.call(self._entry, function, stack, alone, *arguments)
         except OSError as error:
             raise self.process.explained(error) from error
 

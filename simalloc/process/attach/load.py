@@ -96,7 +96,8 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
                 threads = held.place_pointers(pointers)
                 held.call(recorder.function("simalloc_begin"), *threads)
             except BaseException:
-                held.call(recorder.function("simalloc_detach"), 0, 0)
+                held.call(recorder.function("simalloc_detach"))
+                held.call(recorder.function("simalloc_end"), 0, 0, alone=True)
                 raise
     finally:
         if copy is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -24,6 +25,9 @@ _HIDDEN: Final = 0x8000
 _FUNCTION: Final = 2
 _LONGEST_NAME: Final = 64
 _MAX_HEADERS: Final = 128
+_MAX_CODE: Final = 64 << 20
+_RT_SIGRETURN: Final = re.compile(rb"(?:\x48\xc7\xc0|\xb8)\x0f\0\0\0\x0f\x05")
+"""Load of the number 15 into register rax or eax, and the instruction syscall."""
 
 
 class LoadedObject:
@@ -103,12 +107,18 @@ def objects_of(target: Target, mappings: Sequence[Mapping]) -> Iterator[LoadedOb
 
 
 class AllocatorMemory:
-    """Ranges of code and data of the C library, the loader, the allocators and the recorder."""
+    """Ranges of code and data of the C library, the loader, the allocators and the recorder.
 
-    def __init__(self, objects: Sequence[LoadedObject], mappings: Sequence[Mapping]) -> None:
+    `restorers` are the addresses to which signal handlers return.
+    """
+
+    def __init__(
+        self, target: Target, objects: Sequence[LoadedObject], mappings: Sequence[Mapping]
+    ) -> None:
         paths = {one.path for one in objects if _is_amid(one)}
         code = [one for one in mappings if one.path in paths and "x" in one.permissions]
         self.code = _pairs([(one.start, one.end) for one in code])
+        self.restorers = np.array(list(_restorers(target, mappings)), np.uint64)
         self.data = _pairs(
             [(start, end) for path, start, end in data_areas(mappings) if path in paths]
         )
@@ -119,6 +129,14 @@ def _is_amid(one: LoadedObject) -> bool:
     return name.startswith(("ld-linux", "ld-2", "libsimalloc_record")) or bool(
         one.function("malloc")
     )
+
+
+def _restorers(target: Target, mappings: Sequence[Mapping]) -> Iterator[int]:
+    """Yield the addresses of code that ends a signal handler by the system call rt_sigreturn."""
+    for one in mappings:
+        if "x" in one.permissions and one.inode and one.size <= _MAX_CODE:
+            content = target.bytes_at(one.start, one.size)
+            yield from (one.start + found.start() for found in _RT_SIGRETURN.finditer(content))
 
 
 def _pairs(ranges: Sequence[tuple[int, int]]) -> NDArray[np.uint64]:

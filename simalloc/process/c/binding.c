@@ -250,22 +250,32 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
 /* Lets threads leave the allocator, and chooses a thread for calls. */
 static PyObject *stop_leave(PyObject *object, PyObject *args)
 {
-    struct column columns[] = {{.name = "code", .width = 8}, {.name = "data", .width = 8}};
-    PyObject *arrays[2];
-    Py_ssize_t code_words, data_words;
-    if (!PyArg_ParseTuple(args, "OO", &arrays[0], &arrays[1]) ||
-        !columns_hold_two(columns, arrays, 1, 2, &code_words, &data_words))
+    struct column columns[] = {{.name = "code", .width = 8},
+                               {.name = "data", .width = 8},
+                               {.name = "restorers", .width = 8}};
+    PyObject *arrays[3];
+    Py_ssize_t words[2], restorers;
+    bool interrupted = true;
+    int everyone, amid;
+    if (!PyArg_ParseTuple(args, "OOOp", &arrays[0], &arrays[1], &arrays[2], &everyone) ||
+        !columns_hold_two(columns, arrays, 1, 2, &words[0], &words[1]))
         return NULL;
-    struct allocator_memory memory = {columns[0].view.buf, (size_t)code_words / 2,
-                                      columns[1].view.buf, (size_t)data_words / 2};
-    int amid;
+    if (!columns_hold(&columns[2], &arrays[2], 1, &restorers)) {
+        columns_release(columns, 2);
+        return NULL;
+    }
+    struct allocator_memory memory = {columns[0].view.buf, (size_t)words[0] / 2,
+                                      columns[1].view.buf, (size_t)words[1] / 2,
+                                      columns[2].view.buf, (size_t)restorers};
     Py_BEGIN_ALLOW_THREADS
-    amid = tracer_leave(tracer_of(object), &memory);
+    amid = tracer_leave(tracer_of(object), &memory, everyone != 0);
     Py_END_ALLOW_THREADS
-    const struct thread *outside = amid < 0 ? NULL : tracer_outside(tracer_of(object), &memory);
+    const struct thread *outside =
+        amid < 0 ? NULL : tracer_outside(tracer_of(object), &memory, &interrupted);
     ((Stop *)object)->caller = outside == NULL ? 0 : outside->number;
-    columns_release(columns, 2);
-    return Py_BuildValue("(ii)", amid, (int)((Stop *)object)->caller);
+    columns_release(columns, 3);
+    return Py_BuildValue("(iiN)", amid, (int)((Stop *)object)->caller,
+                         PyBool_FromLong(interrupted));
 }
 
 static PyObject *stop_call(PyObject *object, PyObject *args)
@@ -273,12 +283,13 @@ static PyObject *stop_call(PyObject *object, PyObject *args)
     struct tracer *tracer = tracer_of(object);
     unsigned long long entry, function, stack, arguments[CALL_ARGUMENTS] = {0};
     uint64_t result = 0;
-    int error = ESRCH;
-    if (!PyArg_ParseTuple(args, "KKK|KKKKKK", &entry, &function, &stack, &arguments[0],
+    int alone, error = ESRCH;
+    if (!PyArg_ParseTuple(args, "KKKp|KKKKKK", &entry, &function, &stack, &alone, &arguments[0],
                           &arguments[1], &arguments[2], &arguments[3], &arguments[4],
                           &arguments[5]))
         return NULL;
-    struct call call = {.entry = entry, .function = function, .stack = stack};
+    struct call call = {
+        .entry = entry, .function = function, .stack = stack, .alone = alone != 0};
     for (size_t i = 0; i < CALL_ARGUMENTS; i++)
         call.arguments[i] = arguments[i];
     Py_BEGIN_ALLOW_THREADS
@@ -331,10 +342,11 @@ static PyObject *stop_keep(PyObject *object, PyObject *array)
 static PyObject *stop_release(PyObject *object, PyObject *unused)
 {
     (void)unused;
+    bool released;
     Py_BEGIN_ALLOW_THREADS
-    tracer_release(tracer_of(object));
+    released = tracer_release(tracer_of(object));
     Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
+    return PyBool_FromLong(released);
 }
 
 static PyObject *stop_threads(PyObject *object, void *closure)
@@ -349,14 +361,16 @@ static PyMethodDef stop_methods[] = {
      "Let threads that execute `code`, pairs of start and end, run until no lock is held. Return "
      "the number of rounds, or -1 if a lock is still held after many rounds."},
     {"leave", stop_leave, METH_VARARGS,
-     "leave(code, data) -> (amid, caller)\n--\n\n"
-     "Let threads run until none is inside `code`, and choose a thread for calls. Return the "
-     "number of threads still inside, or -1 if the threads could not be stopped again, and the "
-     "number of the chosen thread, or 0 if none is suitable."},
+     "leave(code, data, restorers, everyone) -> (amid, caller, interrupted)\n--\n\n"
+     "Let threads run until none is inside `code`, and choose a thread for calls. With `everyone`, "
+     "also wait for threads that wait in the kernel. Return the number of threads still inside, or "
+     "-1 if the threads could not be stopped again; the number of the chosen thread, or 0 if none "
+     "is suitable; and whether one of `restorers`, to which signal handlers return, is on its "
+     "stack."},
     {"call", stop_call, METH_VARARGS,
-     "call(entry, function, stack, *arguments) -> result\n--\n\n"
+     "call(entry, function, stack, alone, *arguments) -> result\n--\n\n"
      "Call a function of the process, with up to six arguments, in the thread that leave() has "
-     "chosen."},
+     "chosen. Unless `alone` is true, the other threads run during a call that does not end soon."},
     {"write", stop_write, METH_VARARGS,
      "write(address, bytes)\n--\n\nWrite bytes to the memory of the process."},
     {"thread_pointers", stop_pointers, METH_NOARGS,
@@ -364,7 +378,10 @@ static PyMethodDef stop_methods[] = {
      "Return the thread pointer of each stopped thread, or 0 if it is unknown."},
     {"keep", stop_keep, METH_O,
      "keep(threads)\n--\n\nLet all threads continue except the threads with these numbers."},
-    {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads continue."},
+    {"release", stop_release, METH_NOARGS,
+     "release() -> released\n--\n\n"
+     "Let all threads continue. Return False if threads still wait in the kernel and will stop "
+     "there."},
     {NULL, NULL, 0, NULL},
 };
 

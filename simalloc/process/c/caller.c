@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "caller.h"
 
+#include "copying.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -13,10 +15,16 @@
 #if defined(__x86_64__)
 
 enum { LEAVE_ROUNDS = 300, LEAVE_NS = 20 * 1000, LEAVE_STEADY_ROUNDS = 10 };
+enum { KERNEL_ROUNDS = 5 }; /* first rounds in which threads that wait in the kernel are awaited */
 /* time for a call to end before the other threads are also run */
 enum { ALONE_NS = 300 * 1000 * 1000 };
 enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
 enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
+enum {
+    STACK_PAGE_BYTES = 4096,
+    STACK_PAGE_WORDS = STACK_PAGE_BYTES / 8,
+    STACK_PAGES = 32 /* maximum number of pages of a stack that are searched */
+};
 enum { HEAP_ALIGNMENT = 64 << 20, HEAP_HEADER_SMALL = 32, HEAP_HEADER = 48 };
 
 /* Results of a blocked system call that was interrupted or will be restarted. */
@@ -79,10 +87,13 @@ static bool is_amid(const struct thread *thread, const struct allocator_memory *
            !yields(thread, &registers, memory);
 }
 
-int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
+int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory, bool everyone)
 {
     for (int round = 0;; round++) {
         int amid = 0;
+        bool patient = everyone && round < KERNEL_ROUNDS;
+        if (everyone && !(patient ? tracer_await_kernel(tracer) : tracer_all_stopped(tracer)))
+            return -1;
         for (size_t i = 0; i < tracer->count; i++) {
             if (!is_amid(&tracer->threads[i], memory))
                 continue;
@@ -100,16 +111,49 @@ int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
     }
 }
 
-struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory)
+static bool has_restorer(const uint64_t *words, size_t count,
+                         const struct allocator_memory *memory)
 {
-    for (size_t i = 0; i < tracer->count; i++) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < memory->restorer_count; j++)
+            if (words[i] == memory->restorers[j])
+                return true;
+    return false;
+}
+
+/* Returns whether a thread may be executing a signal handler: the return address of a handler is on
+ * its stack. The word may also be left from an earlier handler. */
+static bool may_handle_signal(pid_t process, const struct user_regs_struct *registers,
+                              const struct allocator_memory *memory)
+{
+    uint64_t words[STACK_PAGE_WORDS];
+    uint64_t at = registers->rsp & ~UINT64_C(7), place = 0;
+    for (int page = 0; page < STACK_PAGES; page++) {
+        uint64_t length = STACK_PAGE_BYTES - at % STACK_PAGE_BYTES;
+        if (copy_ranges(process, &at, &length, &place, 1, (uint8_t *)words) != 0)
+            return false;
+        if (has_restorer(words, length / sizeof *words, memory))
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory,
+                              bool *interrupted)
+{
+    struct thread *found = NULL;
+    *interrupted = true;
+    for (size_t i = 0; *interrupted && i < tracer->count; i++) {
         struct user_regs_struct registers;
         struct thread *thread = &tracer->threads[i];
-        if (thread->state == THREAD_STOPPED && get_registers(thread->number, &registers) &&
-            !is_amid(thread, memory))
-            return thread;
+        if (thread->state != THREAD_STOPPED || !get_registers(thread->number, &registers) ||
+            is_amid(thread, memory))
+            continue;
+        *interrupted = may_handle_signal(tracer->process, &registers, memory);
+        found = thread;
     }
-    return NULL;
+    return found;
 }
 
 uint64_t tracer_thread_pointer(const struct thread *thread)
@@ -212,13 +256,12 @@ static int run(struct tracer *tracer, struct thread *thread, const struct call *
                uint64_t *result, int *kept)
 {
     bool alone = true;
-    int64_t deadline = tracer_now() + ALONE_NS;
     pid_t number = thread->number;
     for (;;) {
         tracer_let_go(thread);
         while (thread->state == THREAD_RUNNING) {
-            tracer_await(thread, alone ? deadline : tracer_now() + ALONE_NS);
-            if (thread->state == THREAD_RUNNING && alone) {
+            tracer_await(thread, tracer_now() + ALONE_NS);
+            if (thread->state == THREAD_RUNNING && alone && !call->alone) {
                 alone = false;
                 for (size_t i = 0; i < tracer->count; i++)
                     if (tracer->threads[i].number != number &&
@@ -254,15 +297,16 @@ int tracer_call(struct tracer *tracer, struct thread *thread, const struct call 
 
 #else
 
-int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
+int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory, bool everyone)
 {
-    (void)tracer, (void)memory;
+    (void)tracer, (void)memory, (void)everyone;
     return -1;
 }
 
-struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory)
+struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory,
+                              bool *interrupted)
 {
-    (void)tracer, (void)memory;
+    (void)tracer, (void)memory, (void)interrupted;
     return NULL;
 }
 

@@ -30,8 +30,7 @@
 
 enum { PATIENCE_NS = 20 * 1000 * 1000 };  /* time for a thread to stop before its state is
                                            * examined */
-enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* time for a thread in the kernel to stop so that it can
-                                           * be released */
+enum { KERNEL_NS = 1000 * 1000 * 1000 };  /* time for a thread that waits in the kernel to stop */
 enum { ROUNDS = 500, ROUNDS_OF_OWNERS = 3 };
 enum { LOOK_NS = 20 * 1000, SHORTEST_RUN_NS = 1000 * 1000, LONGEST_RUN_NS = 10 * 1000 * 1000 };
 enum { STACK_WORDS = 128 }; /* number of stack words that are searched for the address of an
@@ -196,6 +195,14 @@ int tracer_stop(struct tracer *tracer, pid_t process)
     return error;
 }
 
+bool tracer_all_stopped(const struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].state == THREAD_RUNNING)
+            return false;
+    return true;
+}
+
 /* Locks of arenas. word[i] != 0 if lock i was held when it was last read. */
 struct locks {
     const uint64_t *address;
@@ -281,6 +288,20 @@ bool tracer_interrupt(struct tracer *tracer)
         if (tracer->threads[i].state == THREAD_RUNNING)
             interrupt(&tracer->threads[i]);
     return await_stops(tracer) && stop_new(tracer) == 0;
+}
+
+bool tracer_await_kernel(struct tracer *tracer)
+{
+    int64_t deadline = tracer_now() + KERNEL_NS;
+    if (tracer_all_stopped(tracer))
+        return true;
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].state == THREAD_STOPPED)
+            tracer_let_go(&tracer->threads[i]);
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].interrupted)
+            tracer_await(&tracer->threads[i], deadline);
+    return tracer_interrupt(tracer) && tracer_all_stopped(tracer);
 }
 
 /* Lets threads that may hold one of the held locks continue. Returns the number of these
@@ -374,9 +395,9 @@ void tracer_keep(struct tracer *tracer, const uint64_t *kept, size_t count)
     }
 }
 
-void tracer_release(struct tracer *tracer)
+bool tracer_release(struct tracer *tracer)
 {
-    int64_t deadline = tracer_now() + RELEASE_NS;
+    int64_t deadline = tracer_now() + KERNEL_NS;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < tracer->count; i++) {
             struct thread *thread = &tracer->threads[i];
@@ -385,8 +406,10 @@ void tracer_release(struct tracer *tracer)
             if (thread->state == THREAD_STOPPED)
                 detach(thread);
         }
+    bool released = tracer_all_stopped(tracer);
     free(tracer->threads);
     *tracer = (struct tracer){0};
+    return released;
 }
 
 int thread_robust_list(pid_t thread, uint64_t *head)

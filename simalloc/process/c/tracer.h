@@ -59,8 +59,16 @@ void tracer_await(struct thread *thread, int64_t deadline);
 int64_t tracer_now(void);
 void tracer_pause(long nanoseconds);
 
-/* Lets all threads continue, with their pending signals. */
-void tracer_release(struct tracer *tracer);
+/* Returns whether no thread waits in the kernel, where it cannot be stopped. */
+bool tracer_all_stopped(const struct tracer *tracer);
+
+/* Waits until the threads that wait in the kernel have stopped, while the other threads run. Returns
+ * whether all threads are then stopped. */
+bool tracer_await_kernel(struct tracer *tracer);
+
+/* Lets all threads continue, with their pending signals. Returns false if threads still wait in the
+ * kernel after a while. They stop there, and continue when this process ends. */
+bool tracer_release(struct tracer *tracer);
 
 /* Detaches from all stopped threads that are not among the `kept` threads, and lets them
  * continue. */

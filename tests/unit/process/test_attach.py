@@ -200,6 +200,20 @@ def test_nothing_but_an_idle_library_is_left(compiled, tmp_path):
         assert sum(LIBRARY in path.name for path in tmp_path.rglob("*")) == 0
 
 
+@pytest.mark.parametrize("mode", ["", "signals", "alone", "vfork"])
+@pytest.mark.parametrize(
+    "wanted", [EVENTS, Wanted(times=True, depth=8), Wanted(every=64 << 10)], ids=str
+)
+def test_a_program_that_never_stops_survives_its_recordings(compiled, tmp_path, wanted, mode):
+    with running(compiled("busy"), mode) as target:
+        for pause in (0, 0.01, 0, 0.1) * (1 if mode == "vfork" else 3):
+            with attached(target, tmp_path, wanted):
+                time.sleep(pause)
+            assert mode == "alone" or target.ask("are you") == ["alive"]
+        assert target.child.poll() is None
+        target.child.kill()
+
+
 def test_registers_and_errno_are_as_before(compiled, tmp_path):
     with running(compiled("steady")) as target:
         for _ in range(5):

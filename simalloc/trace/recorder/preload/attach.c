@@ -26,8 +26,10 @@ EXPORT int simalloc_attach(const struct late_request *request)
     int error = process_begin_late(request);
     if (error == 0)
         error = takeover_begin();
-    if (error != 0)
-        simalloc_detach(NULL, 0);
+    if (error != 0) {
+        simalloc_detach();
+        simalloc_end(NULL, 0);
+    }
     return error;
 }
 
@@ -45,9 +47,16 @@ EXPORT void simalloc_begin(const uintptr_t *threads, size_t count)
     process_open((uint32_t)count);
 }
 
-EXPORT void simalloc_detach(const uintptr_t *threads, size_t count)
+EXPORT void simalloc_detach(void)
 {
     takeover_end();
+}
+
+EXPORT int simalloc_end(const uintptr_t *threads, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (*(volatile sig_atomic_t *)in_thread(threads[i], (void *)(uintptr_t)&uses) != 0)
+            return EBUSY;
     for (size_t i = 0; i < count; i++) {
         *(struct stream **)in_thread(threads[i], &current) = NULL;
         *(uint32_t *)in_thread(threads[i], &number_at_start) = 0;
@@ -55,4 +64,5 @@ EXPORT void simalloc_detach(const uintptr_t *threads, size_t count)
         *(const struct module **)in_thread(threads[i], &inside) = NULL;
     }
     process_end_late();
+    return 0;
 }

@@ -29,9 +29,14 @@ int simalloc_attach(const struct late_request *request);
  * numbers from `count` on. A pointer of 0 belongs to no known thread. */
 void simalloc_begin(const uintptr_t *threads, size_t count);
 
-/* Ends the recording and directs the calls back to the allocator. `threads` are the thread pointers
- * of the process. No thread may be executing code of this library. Afterwards simalloc_attach() may
- * be called again. */
-void simalloc_detach(const uintptr_t *threads, size_t count);
+/* Directs the program's calls back to its allocator. Threads that are still executing code of this
+ * library continue to record. */
+void simalloc_detach(void);
+
+/* Ends the recording and releases its memory. simalloc_detach() must have been called. `threads` are
+ * the thread pointers of all threads of the process; the other threads must be stopped. Returns 0,
+ * or EBUSY without any effect if a thread still uses that memory: a signal handler may have
+ * interrupted the use. Afterwards simalloc_attach() may be called again. */
+int simalloc_end(const uintptr_t *threads, size_t count);
 
 #endif

@@ -16,6 +16,7 @@ static size_t bootstrap_used; /* a multiple of BOOTSTRAP_ALIGNMENT */
 struct allocator next;
 bool is_late;
 __thread const struct module *inside;
+__thread volatile sig_atomic_t uses;
 
 bool is_bootstrap(const void *address)
 {

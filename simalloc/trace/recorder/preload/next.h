@@ -3,6 +3,7 @@
 #ifndef SIMALLOC_RECORDING_NEXT_H
 #define SIMALLOC_RECORDING_NEXT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,23 @@ bool ask_for_next(void);
 static inline bool next_is_known(void)
 {
     return __builtin_expect(next.malloc != NULL, true) || ask_for_next();
+}
+
+/* Number of calls of begin_use() in this thread, without those that end_use() has ended. Code that
+ * uses memory of the recording runs between the two; a signal handler may interrupt it and record
+ * too. The memory may be released only if the number is 0 in all threads. */
+extern __thread volatile sig_atomic_t uses;
+
+static inline void begin_use(void)
+{
+    uses++;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void end_use(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uses--;
 }
 
 /* Library that this thread's outermost recorded call has entered, or NULL. */

@@ -103,7 +103,7 @@ void *process_memory(size_t bytes);
  * recording in a file that must not exist, and returns 0 or an errno. Nothing is recorded until
  * process_open(), which receives the number of `threads` that are already numbered.
  * process_end_late() ends the recording and frees all memory and descriptors. No other thread may
- * run during process_end_late(), and no thread may use a stream afterwards. */
+ * run during process_end_late(), and no thread may be using that memory (begin_use). */
 struct late_request;
 int process_begin_late(const struct late_request *request);
 void process_open(uint32_t threads);

@@ -278,11 +278,13 @@ static always_inline int64_t leave_block(const void *address, const struct modul
 /* Records the program's regular end, after its exit handlers have run. */
 __attribute__((destructor)) static void record_end(void)
 {
-    if (process_stopped() || process_large() == NULL)
-        return;
-    record_memory();
-    large_each(record_unwritten);
-    process_ended();
+    begin_use();
+    if (!process_stopped() && process_large() != NULL) {
+        record_memory();
+        large_each(record_unwritten);
+        process_ended();
+    }
+    end_use();
 }
 
 /* Returns whether a block must be recorded. */
@@ -291,56 +293,73 @@ static always_inline bool is_wanted(const void *address, size_t size)
     return likely(sample_every() == 0) || sample_takes(address, size);
 }
 
+static always_inline void record_new_block(struct event event, const struct module *by)
+{
+    const void *address = (const void *)(uintptr_t)event.address;
+    begin_use();
+    if (is_wanted(address, event.size)) {
+        record(event);
+        enter_new_block(address, by);
+    }
+    end_use();
+}
+
 void record_malloc(const void *address, size_t size, size_t alignment, const struct module *by,
                    const void *caller)
 {
-    if (!is_wanted(address, size))
-        return;
-    record((struct event){.kind = KIND_MALLOC,
-                          .address = (uintptr_t)address,
-                          .size = size,
-                          .alignment = alignment,
-                          .caller = caller});
-    enter_new_block(address, by);
+    record_new_block((struct event){.kind = KIND_MALLOC,
+                                    .address = (uintptr_t)address,
+                                    .size = size,
+                                    .alignment = alignment,
+                                    .caller = caller},
+                     by);
 }
 
 void record_calloc(const void *address, size_t size, const struct module *by, const void *caller)
 {
-    if (!is_wanted(address, size))
-        return;
-    record((struct event){.kind = KIND_MALLOC,
-                          .address = (uintptr_t)address,
-                          .size = size,
-                          .zeroed = true,
-                          .caller = caller});
-    enter_new_block(address, by);
+    record_new_block((struct event){.kind = KIND_MALLOC,
+                                    .address = (uintptr_t)address,
+                                    .size = size,
+                                    .zeroed = true,
+                                    .caller = caller},
+                     by);
+}
+
+/* Records an event that ends the life of a block, at least under its present size. */
+static always_inline void record_old_block(struct event event, const struct module *by)
+{
+    int64_t bytes = leave_block((const void *)(uintptr_t)event.address, by);
+    record(event);
+    count_bytes(-bytes);
 }
 
 void record_free(const void *address, const struct module *by)
 {
-    if (sample_every() != 0 && !sample_drops(address))
-        return;
-    int64_t bytes = leave_block(address, by);
-    record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
-    count_bytes(-bytes);
+    begin_use();
+    if (sample_every() == 0 || sample_drops(address))
+        record_old_block((struct event){.kind = KIND_FREE, .address = (uintptr_t)address}, by);
+    end_use();
 }
 
 void record_realloc_begin(const void *address, size_t size, const struct module *by,
                           const void *caller)
 {
-    int64_t bytes = leave_block(address, by);
-    record((struct event){.kind = KIND_REALLOC,
-                          .address = (uintptr_t)address,
-                          .size = size,
-                          .caller = caller});
-    count_bytes(-bytes);
+    begin_use();
+    record_old_block((struct event){.kind = KIND_REALLOC,
+                                    .address = (uintptr_t)address,
+                                    .size = size,
+                                    .caller = caller},
+                     by);
+    end_use();
 }
 
 void record_realloc_end(enum special what, const void *address, const struct module *by)
 {
+    begin_use();
     record((struct event){.kind = KIND_SPECIAL,
                           .special = what,
                           .address = what == SPECIAL_MOVED ? (uintptr_t)address : 0});
     if (address != NULL)
         enter_block(address, by);
+    end_use();
 }

@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include "next.h"
 #include "process.h"
 #include "stack.h"
 #include "stream_parts.h"
@@ -221,11 +222,15 @@ static void end_thread(void *of)
 {
     sigset_t all, before;
     struct stream *stream = of;
+    if (process_stopped())
+        return;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    begin_use();
     if (++stream->farewells < PTHREAD_DESTRUCTOR_ITERATIONS)
         pthread_setspecific(thread_end, stream);
     else
         give_stream_back(stream);
+    end_use();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -203,6 +203,7 @@ void takeover_end(void)
 static void take_over_new(void)
 {
     int error = errno;
+    begin_use();
     unsigned long long now = loaded();
     if (active && __atomic_exchange_n(&walked, now, __ATOMIC_RELAXED) != now) {
         while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
@@ -210,6 +211,7 @@ static void take_over_new(void)
         rewrite_all(TO_US, false);
         __atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
     }
+    end_use();
     errno = error;
 }
 
