@@ -25,8 +25,8 @@ class BwGc(HeapFamily):
     ] = 65536
     divisor: Annotated[
         Positive,
-        "A collection waits until the bytes allocated since the last one reach the bytes of "
-        "heap and roots, divided by this.",
+        "Divisor N: no collection starts before the bytes allocated since the last collection "
+        "reach 1/N of the bytes of heap and roots.",
     ] = 4
     increment: Annotated[
         Positive,

@@ -130,8 +130,8 @@ class Jemalloc(HeapFamily):
     ] = True
     tcache_ncached_max: Annotated[
         str,
-        "5.3.1: objects per class that a thread cache holds, for the classes between two "
-        "sizes, such as '1-64:200|8192-32768:0' (0: not cached). Other classes follow the "
+        "5.3.1: capacity of a thread cache, in objects, for each class in a range of sizes, "
+        "such as '1-64:200|8192-32768:0'; 0: not cached. Other classes follow the "
         "tcache_nslots parameters.",
     ] = ""
     oversize_threshold: Annotated[
