@@ -20,8 +20,8 @@ class Csri(HeapFamily):
     ] = 0
     minimum_split: Annotated[
         Unit,
-        "A remainder smaller than this is not split off; with mechanism=on, the minimum is "
-        "four words.",
+        "A remainder smaller than this is not split off; with mechanism=on, a remainder "
+        "smaller than four words is not split off either.",
     ] = 1
 
     @property

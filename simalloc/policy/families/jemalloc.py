@@ -146,7 +146,7 @@ class Jemalloc(HeapFamily):
     ] = 6
     slab_sizes: Annotated[
         str,
-        "Pages of a slab for the classes between two sizes, such as '1-4096:17|100-200:1'. "
+        "Pages of a slab, for each class in a range of sizes, such as '1-4096:17|100-200:1'. "
         "In other classes, a slab has the minimum number of pages without a remainder.",
     ] = ""
     retain: Annotated[bool, "Keep the addresses of purged pages for reuse; off: unmap them."] = True
