@@ -70,7 +70,10 @@ class OrtArena(Device):
     family: ClassVar[str] = "ort arena"
     reference: ClassVar[str] = "device.regions:OrtArenaHeap"
 
-    extend: Extend = Extend.NEXT_POWER_OF_TWO
+    extend: Annotated[
+        Extend,
+        "`arena_extend_strategy`: regions of a growing step, or regions of the request's size.",
+    ] = Extend.NEXT_POWER_OF_TWO
     initial_chunk: Annotated[int, "`initial_chunk_size_bytes`: bytes of the first growth step."] = (
         MIB
     )

@@ -32,12 +32,20 @@ class AddressTrees(Splitting, HeapFamily):
     node_words: ClassVar[int] = 6
     """Words of a free block's node: three links and three sizes."""
 
-    fit: TreeFit
-    trees: Annotated[int, Count(1, 1024)] = 1
+    fit: Annotated[
+        TreeFit,
+        "Choice among the blocks of a tree that fit: the lowest, the smallest, or a block near the "
+        "smallest.",
+    ]
+    trees: Annotated[int, Count(1, 1024), "Number of trees, each for a range of sizes."] = 1
     interval: Annotated[
         Unit, "Width of each tree's size range; the last tree also contains all larger blocks."
     ] = 64
-    coalescing: Coalescing = Coalescing.NONE
+    coalescing: Annotated[
+        Coalescing,
+        "Free neighbours with which a freed block merges: none, the first that the insertion "
+        "meets, or all.",
+    ] = Coalescing.NONE
     rebalance: Annotated[
         Number, "Number of frees after which all trees are rebuilt and balanced; 0: never."
     ] = 0

@@ -41,16 +41,25 @@ class SegregatedFit(Splitting, HeapFamily):
     node_words: ClassVar[int] = 3
     """Words of a free block: two links and its size."""
 
-    fit: ListFit = ListFit.FIRST
-    order: ListOrder = ListOrder.LIFO
-    spacing: Spacing = Spacing.EQUAL
+    fit: Annotated[
+        ListFit, "Choice of a block in a list: the first that fits, or the smallest that fits."
+    ] = ListFit.FIRST
+    order: Annotated[ListOrder, "Order of each list: newest first, or smallest first."] = (
+        ListOrder.LIFO
+    )
+    spacing: Annotated[
+        Spacing, "Widths of the classes: all equal to `interval`, or the widths of Lea's bins."
+    ] = Spacing.EQUAL
     classes: Annotated[
         int, Count(1, 1024), "Number of classes; with `spacing=lea` the number is fixed."
     ] = 1
     interval: Annotated[
         Unit, "Width of each class; the last class also contains all larger blocks."
     ] = 64
-    coalescing: Coalescing = Coalescing.NONE
+    coalescing: Annotated[
+        Coalescing,
+        "Free neighbours with which a freed block merges: none, or all. `one` is refused.",
+    ] = Coalescing.NONE
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     count_tail: Annotated[
         bool, "With coalescing=all: count the free block at the end of the heap towards a growth."
