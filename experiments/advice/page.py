@@ -92,7 +92,7 @@ def _misses(rows: Sequence[Row]) -> dict[str, str | int]:
     return {
         "all": len(rows),
         "near": sum(abs(missed(row)) <= _NEAR for row in rows),
-        "furthest": f"{100 * abs(missed(far)):.0f} % {how}, for *{PROGRAMS[far.program]}* under "
+        "furthest": f"{100 * abs(missed(far)):.1f} % {how}, for *{PROGRAMS[far.program]}* under "
         f"{far.name}",
         "widest": f"*{PROGRAMS[wide.program]}* held {_mib(min(wide.held))} to "
         f"{_mib(max(wide.held))} under {wide.name}",
