@@ -58,10 +58,6 @@ def _of_resident(found: Findings) -> dict[str, Any]:
         "resident_best": max(
             spread.width for spread in found.resident_spreads(BEST) if spread.trace not in wide
         ),
-        "resident_perl5": [
-            found.outcome("perl5", BEST, unit).resident_waste
-            for unit in (UNITS[0], DESCRIBED * SCALE)
-        ],
     }
 
 

@@ -30,13 +30,13 @@ from experiments.johnstone_wilson.growth_unit import (
     TRUTHS,
     pinned_live,
 )
-from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
+from experiments.johnstone_wilson.heaps import printed_live_at_peak
 from experiments.johnstone_wilson.measuring import Results
 from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
 from experiments.johnstone_wilson.replays import Job, percent
-from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
+from experiments.johnstone_wilson.sensitivity import CHOICES, LARGE
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
 from experiments.output import Exhibit, fill_page, listed
 
@@ -46,17 +46,6 @@ FIGURE: Final = "johnstone-wilson-figure-1.png"
 _WORDS: Final = Path(__file__).with_name("page.md")
 _TESTED: Final = tuple(program for program in GENUINE if program != "p2c")
 """Programs that were not used to decide the choices on the list."""
-_OUTLIERS: Final = ("first-fit-ao", "next-fit-ao")
-_BUDDIES: Final = ("binary-buddy", "double-buddy")
-_CLOSE: Final = (
-    "best-fit-ao-8k",
-    "best-fit-ao",
-    "best-fit-lifo",
-    "best-fit-fifo",
-    "first-fit-ao-8k",
-    "first-fit-fifo",
-    "next-fit-fifo",
-)
 
 
 def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
@@ -121,34 +110,10 @@ def _growth(results: Results) -> dict[str, Any]:
         "grid_values": sum(len(fit.values) for fit in fits),
         "grid_missed": listed(missed),
         "chance": growth_unit.chance(ROWS_4K, PRINTED),
-        "p2c_pinned_from": int(pinned_from[0]),
-        "p2c_pinned_to": int(pinned_from[-1]),
-        "p2c_live": p2c,
         "p2c_live_stdio": p2c + 2 * STDIO_BUFFER,
         "p2c_outside": int(pinned_from[0]) - p2c - 2 * STDIO_BUFFER,
         "truth": TRUTHS[-1],
         "truth_chance": growth_unit.chance(ROWS_4K, PRINTED, truth=TRUTHS[-1]),
-        "buddy_fits": listed(
-            [
-                f"{fit.hits} of {fit.cells} for {label(fit.policy)}"
-                for fit in (growth_unit.row_fit(row, DESCRIBED) for row in _BUDDIES)
-            ]
-        ),
-        "refill": {
-            value: percent(results.runs[Job("p2c", refills.text(value))], 4)
-            for refills in CHOICES
-            if refills.parameter == "growth_3x"
-            for value in refills.values
-        },
-        "double": {
-            program: [
-                percent(results.runs[Job(program, double.text(value))], 3)
-                for double in CHOICES
-                if double.policy == "double-buddy"
-                for value in double.values
-            ]
-            for program in ("gcc", "perl")
-        },
         "step_espresso": 100 * PRINTED / results.described["espresso"].peak_bytes.amount,
         "step_perl": 100 * PRINTED / results.described["perl"].peak_bytes.amount,
     }
@@ -157,10 +122,7 @@ def _growth(results: Results) -> dict[str, Any]:
 def _agreement(results: Results) -> dict[str, Any]:
     runs = results.runs
     near = {one.variant.key: one for one in findings.closeness(runs) if one.number == 3}
-    fourth = {one.variant.key: one for one in findings.closeness(runs) if one.number == 4}
     waits = findings.equal_waits(results.described)
-    printed = [table(3).cells[row]["espresso"].value for row in _CLOSE]
-    here = [percent(runs[Job("espresso", AS_PRINTED.policies[row])], 3) for row in _CLOSE]
     gaps = findings.statistics_gaps(results.described, ("espresso", "p2c"))
     return {
         **sections.verdicts(results.described),
@@ -171,11 +133,7 @@ def _agreement(results: Results) -> dict[str, Any]:
         "near_printed": near[AS_PRINTED.key].within(0.1),
         "near_described": near[AS_DESCRIBED.key].within(0.1),
         "near_cells": len(near[AS_PRINTED.key].distances),
-        "close_rows": listed([label(row) for row in _CLOSE]),
-        "close_gap": max(abs(p - h) for p, h in zip(printed, here, strict=True)),
         "buddy_spread": findings.widest_choice(CHOICES[0], runs),
-        "near_4_printed": fourth[AS_PRINTED.key].within(0.1),
-        "near_4_described": fourth[AS_DESCRIBED.key].within(0.1),
         "objects_gaps": listed([f"{gap:+,}" for gap in findings.objects_gaps(results.described)]),
         "waits_equal": waits[0],
         "waits_cells": waits[1],
@@ -185,11 +143,7 @@ def _agreement(results: Results) -> dict[str, Any]:
 def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
     found = {(one.program, one.how): one for one in pinned.agreements(results.runs)}
     lacking = findings.lacking_16k(results.described)
-    buddy = results.runs[Job("espresso", AS_PRINTED.policies["binary-buddy"])]
     return {
-        "missing_bytes": listed(
-            [f"{missing:,} on {label(name)}" for name, missing in MISSING_BYTES.items()]
-        ),
         "agreement": {
             name: {how: found[name, how] for how in ("one", "as recorded")}
             for name in MISSING_BYTES
@@ -197,14 +151,6 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
         "lacking_16k": listed(
             [f"{label(name)} {here} of {said}" for name, (said, here) in lacking.items()]
         ),
-        "buddy_pinned": results.runs[pinned.job("espresso", "binary-buddy")].peak_heap_bytes,
-        "lifo_pinned": {
-            row: percent(results.runs[pinned.job("espresso", row)], 3)
-            for row in ("first-fit-lifo", "next-fit-lifo")
-        },
-        "refill_pinned": percent(results.runs[pinned.job("p2c", "simple-seg-2n-3x2n")], 4),
-        "buddy_heap": buddy.peak_heap_bytes,
-        "buddy_printed": printed_heap("espresso", "binary-buddy").spell(),
     }
 
 
@@ -238,31 +184,23 @@ def _espresso(results: Results) -> dict[str, Any]:
                 ("binary_buddy", "binary-buddy"),
             )
         },
-        "printed_heaps": {row: printed_heap("espresso", row).spell() for row in _OUTLIERS},
     }
 
 
 def _other_programs(results: Results) -> dict[str, Any]:
     sizes = findings.large_sizes(results.traces["gcc"], LARGE)
     perl = round(float(pinned_live("perl").mean()))
-    segregated = table(4).cells["simple-seg-2n"]["perl"].value
     heap = PRINTED * (ceil(perl / PRINTED) + growth_steps.printed_steps("perl", "best-fit-ao"))
     at_request = findings.perl_at_request(results)
     heaps = {heap for heap, _ in at_request.values()}
     ((_, live),) = {(0, live) for _, live in at_request.values()}
     objects = table(1).cells["ghostscript"]["num objects"].value
-    large = next(change for change in CHANGES if change.key == "gcc-large-objects")
     return {
         "perl_request": int(results.traces["perl"].size[findings.PERL_REQUEST]),
         "perl_request_live": live,
         "perl_request_heaps": " or ".join(f"{heap:,.0f}" for heap in sorted(heaps)),
         "perl_printed_live": printed_live_at_peak("perl", "best-fit-ao").spell(),
         "perl_extra": printed_live_at_peak("perl", "best-fit-ao").middle - live,
-        "double_without_large": percent(results.runs[large.job("double-buddy", changed=True)], 3),
-        "scaled": {
-            row: findings.scaled_excess(row, results)
-            for row in ("first-fit-lifo", "next-fit-lifo", "next-fit-fifo")
-        },
         "large_objects": sum(sizes.values()),
         "large_sizes": listed([f"{size:,}" for size in sizes]),
         "large_kib": LARGE // 1024,
@@ -270,10 +208,6 @@ def _other_programs(results: Results) -> dict[str, Any]:
         "ghostscript_objects": results.described["ghostscript"].counts.lives,
         "perl_heap": heap,
         "perl_heap_steps": heap // PRINTED,
-        "perl_pinned": perl,
-        "perl_seg_here": results.runs[Job("perl", "simple-seg-2n")].peak_heap_bytes,
-        "perl_seg_printed": perl * (1 + segregated / 100),
-        "perl_live": results.described["perl"].peak_bytes.amount,
         "perl_printed_steps": growth_steps.printed_steps("perl", "best-fit-ao"),
         "perl_here_steps": growth_steps.measured_steps("perl", "best-fit-ao", results.runs),
     }
