@@ -105,7 +105,7 @@ class Ptmalloc(HeapFamily):
     thread_blocks: Annotated[
         ThreadBlocks,
         "Begin with one block for each other thread, which the main thread allocates when it "
-        "creates the thread; auto: on if the trace has threads, unless its recorder has "
+        "creates the thread; auto: on with `mechanism=on`, unless the recorder of the trace has "
         "recorded these blocks.",
     ] = ThreadBlocks.AUTO
     growth: Annotated[
