@@ -77,10 +77,6 @@ def _facts(results: Results) -> dict[str, Any]:
         "phk_peak": phk.peak_heap / MEGABYTE,
         "phk_final": phk.final_heap / MEGABYTE,
         "phk_emacs": results.full[EMACS, with_mechanism("phk")],
-        "csri": results.full[HUMMINGBIRD, with_mechanism("csri-1.18")],
-        "vmalloc": results.full[HUMMINGBIRD, with_mechanism("vmalloc")],
-        "gnu": results.full[HUMMINGBIRD, with_mechanism("gnu-1995")],
-        "solaris_3x": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")],
         "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
     }
 
