@@ -37,9 +37,8 @@ TITLE: Final = "allocators of boards and WebAssembly, in a pool of fixed size"
 
 _FREERTOS: Final = "FreeRTOS-Kernel V11.3.0, portable/MemMang"
 _READING: Final = (
-    "The model is verified against recordings of the real code instead of a reference "
+    "The model is verified against recordings of the real code instead of a reference engine."
 )
-"engine."
 
 
 def _row(name: str, description: Pool, source: str) -> Policy:

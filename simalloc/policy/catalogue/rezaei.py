@@ -24,17 +24,21 @@ _LIST_READING: Final = (
 )
 _TAGS: Final = " Neighbours are found by boundary tags."
 _SEGREGATED: Final = (
-    " The paper does not state the classes. The classes of the eight trees are used; the "
-    "last begins at 448 bytes."
+    " The paper does not state the classes. Here, they are the size ranges of the paper's eight "
+    "trees; the last begins at 448 bytes."
 )
 _TREE_READING: Final = (
     "Trees are never balanced. The low end of a split block is used, and the remainder "
     "stays at its node. Blocks have at least 24 bytes."
 )
-_ONE: Final = " A freed block merges with the first neighbour that the insertion meets, as in the "
-"printed INSERT."
-_BETTER: Final = " At each node, the search compares the node's size and the largest sizes of both "
-"subtrees, and follows the smallest that fits."
+_ONE: Final = (
+    " A freed block merges with the first neighbour that the insertion meets, as in the paper's "
+    "INSERT."
+)
+_BETTER: Final = (
+    " At each node, the search compares three sizes: the node's size and the largest size in each "
+    "subtree. It follows the smallest of these sizes that fits."
+)
 _EIGHT: Final = " There are eight trees; the last contains blocks of at least 448 bytes."
 
 

@@ -16,6 +16,7 @@ from simalloc.policy import (
     HEAP_POLICIES,
     expand_policies,
     find_policy,
+    parameters_of,
     spell,
 )
 from simalloc.policy.description import read_parameters, spell_parameters
@@ -223,3 +224,12 @@ def test_numbers_are_no_sizes():
     assert kinds["cache"] == "a number from 0 to 2,147,483,648"
     assert kinds["word"] == "4 or 8"
     assert kinds["quick"].startswith("a size from 0 to ")
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_texts_of_a_policy_are_whole_sentences(name):
+    policy = CATALOGUE[name]
+    assert policy.reading.endswith(".")
+    assert "  " not in policy.reading
+    for one in parameters_of(policy):
+        assert one.meaning.endswith("."), one.name
