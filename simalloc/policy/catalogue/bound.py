@@ -14,11 +14,11 @@ POLICIES: Final = (
     Policy(
         "best-possible",
         Offline(),
-        source="our own; dynamic storage allocation with known lifetimes, Buchsbaum et al. 2003",
+        source="our own searches; Buchsbaum et al. 2003 analyse the problem",
         reading=(
             "The smallest heap that several searches find, each with knowledge of the whole "
-            "trace. Often it equals the peak live bytes, and no heap can be smaller. A realloc "
-            "frees first under every rule."
+            "trace. It often equals the peak live bytes, the lower bound for every heap. A realloc "
+            "frees the old block before it allocates, whatever the realloc rule is."
         ),
     ),
 )

@@ -17,10 +17,10 @@ POLICIES: Final = (
         source="Ellermann 2014, section 3.6",
         reading=(
             "The paper states no size of the cache. Here, up to a hundred blocks of any size "
-            "wait for a request of exactly their size, and are then all coalesced. Other "
-            "requests use first fit in address order; fit=next and fit=best select the paper's "
-            "other fits. A remainder of less than 16 bytes, the head of a chunk, is not split "
-            "off."
+            "wait for a request of exactly their size. When one more is freed, all of them are "
+            "coalesced. Other requests use first fit in address order; fit=next and fit=best "
+            "select the paper's other fits. A remainder smaller than a chunk's head (16 bytes) "
+            "is not split off."
         ),
     ),
 )

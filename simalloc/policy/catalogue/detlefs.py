@@ -23,8 +23,8 @@ POLICIES: Final = (
         source="Detlefs, Dosser & Zorn 1993, section 2; C. Kingsley, malloc.c of 4.4BSD",
         reading=(
             "A substitute, because the source of ULTRIX, a descendant of 4.2BSD, is not public. "
-            "Its heap for Espresso in the paper's table 9 differs by at most 1 % from this "
-            "variant with pages. The other extreme is variant=4.2bsd."
+            "The heap for Espresso in the paper's table 9 differs by at most 1 % from the heap of "
+            "this 4.4BSD malloc. variant=4.2bsd selects the other known relative of ULTRIX."
         ),
     ),
     Policy(
@@ -54,7 +54,10 @@ POLICIES: Final = (
         "g++-2.5",
         Gxx(),
         source="Lea, malloc.c 2.5 of 1993-08-07; Detlefs, Dosser & Zorn 1993, section 2",
-        reading="The paper's version is assumed to be 2.5, as its change log states.",
+        reading=(
+            "We assume that the paper measured version 2.5, because its change log says that it "
+            "was prepared for this comparison."
+        ),
         groups=_REAL,
         scale=1,
     ),

@@ -10,11 +10,9 @@ from simalloc.policy.device import Bfc, NoCache, OrtArena, PyTorch, RmmPool
 GROUP: Final = "device"
 TITLE: Final = "caching allocators of deep-learning frameworks"
 
-_ADDRESSES: Final = (
-    "Each segment begins at the next higher multiple of 2 MiB, and no address is used twice."
-)
+_ADDRESSES: Final = "Segments begin at ascending multiples of 2 MiB, and no address is used twice."
 _PYTORCH: Final = "PyTorch 2.15, c10/cuda/CUDACachingAllocator.cpp and c10/core/AllocatorConfig.cpp"
-_EVENTS: Final = " A stream has finished its use of a block when the next request arrives."
+_EVENTS: Final = " If another stream still uses a freed block, this use ends at the next request."
 
 POLICIES: Final = (
     Policy("pytorch", PyTorch(), source=_PYTORCH, reading=_ADDRESSES + _EVENTS),

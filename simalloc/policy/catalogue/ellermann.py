@@ -23,7 +23,7 @@ _HEAD: Final = 16
 _READING: Final = (
     "One list in address order with immediate coalescing, as in Kernighan & Ritchie's "
     "malloc, on which the paper builds. The paper states no minimum remainder. Here, a "
-    "remainder is split off if it holds at least a head, 16 bytes."
+    "remainder is split off if it is at least as large as a head (16 bytes)."
 )
 _SECTIONS: Final = {Fit.FIRST: "3.2", Fit.NEXT: "3.3", Fit.BEST: "3.4"}
 
@@ -52,9 +52,9 @@ POLICIES: Final = (
         ),
         source=f"{_PAPER}, section 3.5",
         reading=(
-            "64 exact bins up to 512 bytes, then bins of Lea's widths that are sorted by size; "
-            "among equal blocks, the newest is first. The paper mentions no wilderness, so there "
-            "is none."
+            "Blocks of up to 512 bytes have 64 exact bins. Larger blocks have bins of Lea's "
+            "widths, sorted by size, with the newest of equal blocks first. The paper mentions no "
+            "wilderness, so there is none."
         ),
     ),
 )

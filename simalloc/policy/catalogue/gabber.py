@@ -24,7 +24,10 @@ POLICIES: Final = (
         "phk",
         Phk(),
         source="Kamp, malloc.c of FreeBSD, in NetBSD 1.29 of 2000; Bohra & Gabber 2001, section 3",
-        reading="The paper's version 42 is read as the number of the licence, not of the code.",
+        reading=(
+            "We assume that the paper's version 42 is the revision of the beer-ware licence, not "
+            "of the code."
+        ),
         groups=_REAL,
         scale=1,
     ),

@@ -29,9 +29,9 @@ _LIST_READING: Final = (
 _FIT_READING: Final = {
     Fit.FIRST: "",
     Fit.NEXT: (
-        " The next search starts at the remainder, or after an exact fit at the following "
-        "block. Under LIFO and FIFO, a freed block enters just before the rover's block; "
-        "under LIFO, the rover then moves onto it."
+        " The next search starts at the rover: the remainder, or the following block if the "
+        "block fitted exactly. Under LIFO and FIFO, a freed block enters the list just before "
+        "the rover; under LIFO, it becomes the rover."
     ),
     Fit.BEST: " Among equal blocks, the first in list order is used.",
 }
@@ -64,11 +64,11 @@ POLICIES: Final = (
         BinnedFit(),
         source=f"{_PAPER}, section 2.2.2; Lea, malloc.c 2.6.1 by its change log",
         reading=(
-            "Best fit, as the paper states. The rules are those of 2.6.6 without later additions "
-            "by its change log: mapped blocks, and the last remainder for large requests. Below "
-            "64 KiB the code of 2.6.1 instead uses the oldest block of a bin that fits "
-            "(docs/real-allocators.md). The 16 bytes of the last block that it never allocates "
-            "are not modelled."
+            "Best fit, as the paper states. The rules are those of 2.6.6 without two features that "
+            "its change log dates after 2.6.1: mapped blocks, and the use of the last remainder "
+            "for large requests. The code of 2.6.1 differs (docs/real-allocators.md). Below 64 "
+            "KiB, it uses the oldest sufficient block of a bin, not the best. It never allocates "
+            "the last 16 bytes below the break."
         ),
     ),
     Policy(
@@ -76,9 +76,10 @@ POLICIES: Final = (
         BinaryBuddy(),
         source=f"{_PAPER}, section 2.3.1; Knowlton 1965",
         reading=(
-            "The heap is one aligned address space. The low half of a split block is used, and "
-            "the oldest of the free blocks of a size. The newest or the lowest block instead "
-            "changes the peak heap of four of the shipped traces, by at most 2.2 % (make)."
+            "The heap is one aligned address space. Among free blocks of one size, the oldest is "
+            "used. The low half of a split block is used. With order=lifo or order=ao, only four "
+            "of the shipped traces have another peak heap. The maximum difference is 2.2 %, for "
+            "make."
         ),
     ),
     Policy(
@@ -102,8 +103,9 @@ POLICIES: Final = (
         SegregatedStorage(Series.POWERS_AND_THREES),
         source=f"{_PAPER}, section 2.2.1",
         reading=(
-            "The sizes are 16, 24, 32, 48 ... scaled bytes. The sizes 3 * 2**N are cut from 6 "
-            "KiB, as in the paper's text; growth_3x=4K best matches the printed tables."
+            "The sizes are 16, 24, 32, 48 ... scaled bytes. The sizes 3 * 2**N are cut from "
+            "growths of 6 KiB, as in the paper's text; growth_3x=4K best matches the printed "
+            "tables."
         ),
     ),
 )

@@ -26,7 +26,7 @@ _SOURCES: Final = {
 }
 
 _READINGS: Final = {
-    PlannerRule.MLIR_MERGE_ALLOC: "With the option size-first. If every free chunk is too small, "
+    PlannerRule.MLIR_MERGE_ALLOC: "The option size-first is set. If every free chunk is too small, "
     "the largest one is extended. ",
     PlannerRule.TFLITE_GPU_BREADTH: "Each event of the trace is an operator. ",
 }
@@ -38,7 +38,7 @@ POLICIES: Final = tuple(
         source=_SOURCES[rule],
         reading=_READINGS.get(rule, "")
         + "Sizes are not rounded, unless a parameter such as alignment=64 is set. A realloc "
-        "frees first.",
+        "frees the old block before it allocates.",
     )
     for rule in PlannerRule
 )

@@ -165,8 +165,8 @@ class HeapFamily(Family):
 
     capacity: Annotated[
         Amount,
-        "Maximum bytes that the allocator takes from the system, unscaled; 0: no limit. A "
-        "request that needs more is refused.",
+        "Maximum bytes that the allocator takes from the system, not multiplied by the scale; 0: "
+        "no limit. A request that needs more is refused.",
     ] = 0
     mechanism: Annotated[bool, "Model the headers and tables of the described allocator."] = False
     word: Annotated[
@@ -184,8 +184,8 @@ class HeapFamily(Family):
     cache: Annotated[
         int,
         Count(0, 1 << 31),
-        "Maximum number of larger freed blocks that also wait. When one more is freed, all "
-        "of them are coalesced.",
+        "Maximum number of freed blocks larger than `quick` that wait, unmerged, for a request of "
+        "the same size. When one more is freed, all of them are coalesced.",
     ] = 0
     count_frees: Annotated[
         bool,

@@ -132,8 +132,8 @@ class Mimalloc(HeapFamily):
     ] = 2
     page_reclaim_on_free: Annotated[
         ReclaimOnFree,
-        "Condition on which a free in an abandoned page makes the thread the page's owner. "
-        "-1: never; 0: if the thread owned it last; 1: also if more than a quarter of it is "
+        "A thread that frees a block in an abandoned page becomes the page's owner. -1: never; "
+        "0: only if it was the page's latest owner; 1: also if more than a quarter of the page is "
         "free.",
     ] = ReclaimOnFree.ANY
     page_full_retain: Annotated[
@@ -146,13 +146,13 @@ class Mimalloc(HeapFamily):
     ] = 4
     page_max_reclaim: Annotated[
         Number,
-        "A thread reclaims a page that it owned before if it has at most this many pages of "
-        "that size.",
+        "A thread reclaims a page that it owned last if it has at most this many pages for the "
+        "page's block size.",
     ] = 1 << 40
     page_cross_thread_max_reclaim: Annotated[
         Number,
-        "A thread reclaims a page of another thread if it has at most this many pages of "
-        "that size.",
+        "A thread reclaims a page of another thread if it has at most this many pages for the "
+        "page's block size.",
     ] = 32
     generic_collect: Annotated[
         Number,
@@ -176,8 +176,8 @@ class Mimalloc(HeapFamily):
     eager_commit: Annotated[bool, "2.0.9: commit new segments from the start."] = True
     eager_commit_delay: Annotated[
         Number,
-        "2.0.9: number of first segments of each thread that are not committed from the "
-        "start if there are several threads.",
+        "2.0.9: if there are several threads, each thread's first segments, up to this number, "
+        "are not committed from the start.",
     ] = 1
     page_reset: Annotated[
         bool,

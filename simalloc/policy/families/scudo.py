@@ -32,7 +32,7 @@ class Purge(Enum):
 
 @dataclass(frozen=True)
 class Scudo(HeapFamily):
-    """Shuffled blocks of one size in groups and batches behind local caches; a mapping cache."""
+    """Small blocks in random order, below local caches; freed mappings are cached."""
 
     family: ClassVar[str] = "scudo"
     reference: ClassVar[str] = "scudo.scudo:ScudoHeap"

@@ -10,7 +10,7 @@ from simalloc.policy.parts import Aligning, Overhead, Positive, Unit
 
 @dataclass(frozen=True)
 class Solaris3x(HeapFamily):
-    """Next fit over an unsorted queue that is merged during searches; holding blocks of cells."""
+    """Next fit over an unsorted queue, merged during searches; small requests share blocks."""
 
     family: ClassVar[str] = "solaris-3x"
     reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"

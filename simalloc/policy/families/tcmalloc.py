@@ -50,7 +50,7 @@ class Tcmalloc(HeapFamily):
     heap_limit_mb: Annotated[
         int,
         Count(0, 1 << 24),
-        "Maximum MiB taken from the system, less the returned MiB; 0: no limit.",
+        "Maximum MiB that are taken from the system and not returned; 0: no limit.",
     ] = 0
     heap_start: Annotated[
         int,

@@ -46,9 +46,10 @@ class Aligning:
 
     def __str__(self) -> str:
         """Describe briefly which alignments are served, and how."""
+        natural = "a block of at least the alignment's size is allocated"
         if not self.min_remainder:
-            return f"only natural alignments, which divide {self.natural_limit:,} scaled bytes"
+            return f"{natural}; the alignment must divide {self.natural_limit:,} scaled bytes"
         taken = "a larger block is allocated, and its excess is freed"
         if self.natural_limit:
-            return f"natural up to {self.natural_limit:,} scaled bytes; above that, {taken}"
+            return f"up to {self.natural_limit:,} scaled bytes, {natural}; above that, {taken}"
         return taken

@@ -129,8 +129,9 @@ class Heap5(Heap4):
 
     regions: Annotated[
         str,
-        "Regions as OFFSET+SIZE+OFFSET+SIZE..., in ascending order. A SIZE of N means "
-        "`capacity`; without a capacity, the region extends to the next one.",
+        "Regions as OFFSET+SIZE+OFFSET+SIZE..., in ascending order. A SIZE may be the "
+        "letter N, which means `capacity`. Without a capacity, the region extends to the next "
+        "region.",
     ] = "0+N"
 
     @property

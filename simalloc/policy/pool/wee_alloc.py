@@ -12,7 +12,7 @@ _PAGE = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class WeeAlloc(Pool):
-    """Lists by size; a first cell that does not fit is removed for good (Rust's wee_alloc)."""
+    """Lists by size; a search removes each cell that does not fit, and loses it (wee_alloc)."""
 
     family: ClassVar[str] = "wee alloc"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
