@@ -22,5 +22,6 @@ def allocators_option() -> Callable[[Any], Any]:
         ],
         help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library. A setting in "
         "lower case, such as arena_max, is an option of the allocator; a setting in capitals is an "
-        "environment variable. Repeatable. Default: all of the four that are installed.",
+        "environment variable. Repeatable. Default: each of the four named "
+        "allocators that is installed.",
     )

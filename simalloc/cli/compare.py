@@ -27,8 +27,8 @@ from simalloc.sweep import compare
     "--measure",
     default=None,
     metavar="MEASURE",
-    help="Measure of fragmentation, 1 to 4, a value of --of, or a numeric column. Default: "
-    "4, or the minimum with --of largest-free.",
+    help="Measure to compare, as for `simalloc results`. Default: 4, or largest-free with --of "
+    "largest-free.",
 )
 @of_option(
     "Compare the fragmentation of mapped or resident bytes, or the minimum of the largest free "

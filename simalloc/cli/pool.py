@@ -115,9 +115,9 @@ def command(
     """Find the smallest fixed pool that never refuses a request.
 
     A pool is a heap of fixed size, as on a board. A larger pool may refuse a request that a smaller
-    pool serves. Every size is therefore tried, unless the allocator's rules prove the result. Pools
-    of the safe size and of every larger size serve the trace. Sizes are tested up to twice the
-    smallest pool.
+    pool serves. Therefore a safe size is also printed: this size and every larger size serve the
+    trace. Every size up to twice the smallest pool is tried, unless the allocator's rules prove the
+    result.
     """
     chosen = expand_policies(policies or "@pool")
     if worst is not None and (vary is None or len(chosen) != 1):

@@ -84,8 +84,9 @@ def command(
 ) -> None:
     """Print the results of sweeps: all runs, a pivot, or a ranking.
 
-    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, a value of --of, or a numeric
-    column such as peak_heap_bytes or visited_mean. CSV and JSON contain all columns with all
+    MEASURE is a measure of fragmentation (1, 2, 3 or 4), mapped or resident for the peak of these
+    bytes, largest-free for the minimum of the largest free block, or a numeric column such as
+    peak_heap_bytes or visited_mean. CSV and JSON contain all columns with all
     digits, including the versions and parameters that reproduce each number.
     """
     if sum([pivot is not None, rank is not None, failed]) > 1:

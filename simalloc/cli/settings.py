@@ -112,8 +112,8 @@ class _Found:
     default=5.0,
     show_default=True,
     metavar="PERCENT",
-    help="Recommend only settings that cost at most this share of the program's CPU time, by the "
-    "upper limit of the estimate.",
+    help="Recommend only settings whose cost, at the upper limit of its estimate, is at most this "
+    "share of the program's CPU time.",
 )
 @click.option(
     "--native/--no-native",

@@ -84,8 +84,7 @@ def command(
 
     The heap is examined at its peak, or at the event that --of selects. Each byte is live, a header
     or alignment, rounding to a size class, an allocator table, cached, free between live blocks, or
-    free at the top. A real allocator reports only how much it has
-    mapped, so its other bytes are unknown.
+    free at the top. A real allocator reports only its mapped bytes, not these parts.
 
     Cached and free bytes are also split by page state: resident, never touched, or purged. For
     models of jemalloc, tcmalloc and mimalloc, the lines of their own malloc_stats follow.
