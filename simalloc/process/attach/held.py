@@ -117,14 +117,12 @@ class Held:
                 finally:
                     self.release()
 
-    def release(self) -> bool:
-        """Let all threads continue. Return False if a thread still waits in the kernel."""
-        if self._stop is None:
-            return True
-        released = self._stop.release()
-        self.pause = time.perf_counter() - self._stopped_at
+    def release(self) -> None:
+        """Let all threads continue."""
+        if self._stop is not None:
+            self._stop.release()
+            self.pause = time.perf_counter() - self._stopped_at
         self._stop = None
-        return released
 
     def function(self, name: str, *, within: str = "") -> int:
         """Return the address of the first function with a name, or 0.
@@ -189,11 +187,7 @@ class Held:
             ready = amid == 0 or (not everyone and attempt >= _PATIENT_TRIES)
             if caller and ready and (not interrupted or attempt >= _HANDLER_TRIES):
                 return
-            if not self.release():
-                raise ProcessError(
-                    f"{self.process.name} has a thread that waits in the kernel, for example for a "
-                    "disk, and cannot be stopped. Try again when it has continued"
-                )
+            self.release()
             time.sleep(random.uniform(0, _LONGEST_WAIT))  # noqa: S311 - out of step with the process
         raise ProcessError(
             f"{self.process.name} was stopped many times, and each time a thread was inside "

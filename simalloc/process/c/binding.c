@@ -6,8 +6,10 @@
 #include "copying.h"
 #include "tracer.h"
 #include "words.h"
+#include "worker.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 typedef struct {
     PyObject ob_base;
@@ -195,6 +197,7 @@ static PyType_Spec memory_spec = {
 
 typedef struct {
     PyObject ob_base;
+    struct worker worker; /* makes all ptrace calls, and ends when the process is released */
     struct tracer tracer;
     pid_t caller; /* thread that was chosen for calls, or 0 */
 } Stop;
@@ -204,30 +207,85 @@ static struct tracer *tracer_of(PyObject *object)
     return &((Stop *)object)->tracer;
 }
 
+/* Runs a task in the thread that makes the ptrace calls. Has no effect after the release. */
+static void run_task(PyObject *object, void (*task)(void *argument), void *argument)
+{
+    struct worker *worker = &((Stop *)object)->worker;
+    if (!worker->started)
+        return;
+    Py_BEGIN_ALLOW_THREADS
+    worker_run(worker, task, argument);
+    Py_END_ALLOW_THREADS
+}
+
+struct stopping {
+    struct tracer *tracer;
+    pid_t process;
+    int error;
+};
+
+static void stop_all(void *of)
+{
+    struct stopping *task = of;
+    task->error = tracer_stop(task->tracer, task->process);
+}
+
 static PyObject *stop_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"process", NULL};
-    int process, error;
+    int process;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "i", names, &process))
         return NULL;
     PyObject *self = object_new(type);
     if (self == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    error = tracer_stop(tracer_of(self), process);
-    Py_END_ALLOW_THREADS
-    if (error != 0) {
+    struct stopping task = {.tracer = tracer_of(self), .process = process};
+    task.error = worker_start(&((Stop *)self)->worker);
+    if (task.error == 0)
+        run_task(self, stop_all, &task);
+    if (task.error != 0) {
         Py_DECREF(self);
-        errno = error;
+        errno = task.error;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     return self;
 }
 
+static void release_all(void *tracer)
+{
+    tracer_release(tracer);
+}
+
+static PyObject *stop_release(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    run_task(object, release_all, tracer_of(object));
+    Py_BEGIN_ALLOW_THREADS
+    worker_end(&((Stop *)object)->worker);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
 static void stop_dealloc(PyObject *object)
 {
-    tracer_release(tracer_of(object));
+    Py_XDECREF(stop_release(object, NULL));
     object_free(object);
+}
+
+struct settling {
+    struct tracer *tracer;
+    const uint64_t *locks;
+    size_t lock_count;
+    const struct range *code;
+    size_t code_count;
+    int rounds;
+};
+
+static void settle(void *of)
+{
+    struct settling *task = of;
+    task->rounds = tracer_settle(task->tracer, task->locks, task->lock_count, task->code,
+                                 task->code_count);
 }
 
 static PyObject *stop_settle(PyObject *object, PyObject *args)
@@ -235,16 +293,38 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
     struct column columns[] = {{.name = "locks", .width = 8}, {.name = "code", .width = 8}};
     PyObject *arrays[2];
     Py_ssize_t locks, words;
-    int rounds;
     if (!PyArg_ParseTuple(args, "OO", &arrays[0], &arrays[1]) ||
         !columns_hold_two(columns, arrays, 1, 2, &locks, &words))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    rounds = tracer_settle(tracer_of(object), columns[0].view.buf, (size_t)locks,
-                           columns[1].view.buf, (size_t)words / 2);
-    Py_END_ALLOW_THREADS
+    struct settling task = {
+        .tracer = tracer_of(object),
+        .locks = columns[0].view.buf,
+        .lock_count = (size_t)locks,
+        .code = columns[1].view.buf,
+        .code_count = (size_t)words / 2,
+        .rounds = -1,
+    };
+    run_task(object, settle, &task);
     columns_release(columns, 2);
-    return PyLong_FromLong(rounds);
+    return PyLong_FromLong(task.rounds);
+}
+
+struct leaving {
+    struct tracer *tracer;
+    struct allocator_memory memory;
+    bool everyone;
+    int amid;
+    pid_t caller;
+    bool interrupted;
+};
+
+static void leave(void *of)
+{
+    struct leaving *task = of;
+    task->amid = tracer_leave(task->tracer, &task->memory, task->everyone);
+    const struct thread *outside =
+        task->amid < 0 ? NULL : tracer_outside(task->tracer, &task->memory, &task->interrupted);
+    task->caller = outside == NULL ? 0 : outside->number;
 }
 
 /* Lets threads leave the allocator, and chooses a thread for calls. */
@@ -255,8 +335,7 @@ static PyObject *stop_leave(PyObject *object, PyObject *args)
                                {.name = "restorers", .width = 8}};
     PyObject *arrays[3];
     Py_ssize_t words[2], restorers;
-    bool interrupted = true;
-    int everyone, amid;
+    int everyone;
     if (!PyArg_ParseTuple(args, "OOOp", &arrays[0], &arrays[1], &arrays[2], &everyone) ||
         !columns_hold_two(columns, arrays, 1, 2, &words[0], &words[1]))
         return NULL;
@@ -264,43 +343,60 @@ static PyObject *stop_leave(PyObject *object, PyObject *args)
         columns_release(columns, 2);
         return NULL;
     }
-    struct allocator_memory memory = {columns[0].view.buf, (size_t)words[0] / 2,
-                                      columns[1].view.buf, (size_t)words[1] / 2,
-                                      columns[2].view.buf, (size_t)restorers};
-    Py_BEGIN_ALLOW_THREADS
-    amid = tracer_leave(tracer_of(object), &memory, everyone != 0);
-    Py_END_ALLOW_THREADS
-    const struct thread *outside =
-        amid < 0 ? NULL : tracer_outside(tracer_of(object), &memory, &interrupted);
-    ((Stop *)object)->caller = outside == NULL ? 0 : outside->number;
+    struct leaving task = {
+        .tracer = tracer_of(object),
+        .memory = {columns[0].view.buf, (size_t)words[0] / 2, columns[1].view.buf,
+                   (size_t)words[1] / 2, columns[2].view.buf, (size_t)restorers},
+        .everyone = everyone != 0,
+        .amid = -1,
+        .interrupted = true,
+    };
+    run_task(object, leave, &task);
+    ((Stop *)object)->caller = task.caller;
     columns_release(columns, 3);
-    return Py_BuildValue("(iiN)", amid, (int)((Stop *)object)->caller,
-                         PyBool_FromLong(interrupted));
+    return Py_BuildValue("(iiN)", task.amid, (int)task.caller, PyBool_FromLong(task.interrupted));
+}
+
+struct calling {
+    struct tracer *tracer;
+    pid_t caller;
+    struct call call;
+    uint64_t result;
+    int error;
+};
+
+static void call_in_caller(void *of)
+{
+    struct calling *task = of;
+    for (size_t i = 0; i < task->tracer->count; i++) {
+        struct thread *thread = &task->tracer->threads[i];
+        if (thread->number == task->caller) {
+            task->error = tracer_call(task->tracer, thread, &task->call, &task->result);
+            return;
+        }
+    }
 }
 
 static PyObject *stop_call(PyObject *object, PyObject *args)
 {
-    struct tracer *tracer = tracer_of(object);
     unsigned long long entry, function, stack, arguments[CALL_ARGUMENTS] = {0};
-    uint64_t result = 0;
-    int alone, error = ESRCH;
+    int alone;
     if (!PyArg_ParseTuple(args, "KKKp|KKKKKK", &entry, &function, &stack, &alone, &arguments[0],
                           &arguments[1], &arguments[2], &arguments[3], &arguments[4],
                           &arguments[5]))
         return NULL;
-    struct call call = {
-        .entry = entry, .function = function, .stack = stack, .alone = alone != 0};
+    struct calling task = {
+        .tracer = tracer_of(object),
+        .caller = ((Stop *)object)->caller,
+        .call = {.entry = entry, .function = function, .stack = stack, .alone = alone != 0},
+        .error = ESRCH,
+    };
     for (size_t i = 0; i < CALL_ARGUMENTS; i++)
-        call.arguments[i] = arguments[i];
-    Py_BEGIN_ALLOW_THREADS
-    for (size_t i = 0; i < tracer->count; i++)
-        if (tracer->threads[i].number == ((Stop *)object)->caller) {
-            error = tracer_call(tracer, &tracer->threads[i], &call, &result);
-            break;
-        }
-    Py_END_ALLOW_THREADS
-    errno = error;
-    return error != 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromUnsignedLongLong(result);
+        task.call.arguments[i] = arguments[i];
+    run_task(object, call_in_caller, &task);
+    errno = task.error;
+    return task.error != 0 ? PyErr_SetFromErrno(PyExc_OSError)
+                           : PyLong_FromUnsignedLongLong(task.result);
 }
 
 static PyObject *stop_write(PyObject *object, PyObject *args)
@@ -313,19 +409,47 @@ static PyObject *stop_write(PyObject *object, PyObject *args)
     return none_or_error(tracer_write(tracer_of(object), address, bytes, (size_t)count));
 }
 
+struct pointing {
+    struct tracer *tracer;
+    uint64_t *pointers; /* one for each thread */
+};
+
+static void find_pointers(void *of)
+{
+    struct pointing *task = of;
+    for (size_t i = 0; i < task->tracer->count; i++)
+        task->pointers[i] = tracer_thread_pointer(&task->tracer->threads[i]);
+}
+
 static PyObject *stop_pointers(PyObject *object, PyObject *unused)
 {
     (void)unused;
     struct tracer *tracer = tracer_of(object);
+    struct pointing task = {tracer, calloc(tracer->count + 1, sizeof *task.pointers)};
+    if (task.pointers == NULL)
+        return PyErr_NoMemory();
+    run_task(object, find_pointers, &task);
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < tracer->count; i++) {
-        PyObject *pointer =
-            PyLong_FromUnsignedLongLong(tracer_thread_pointer(&tracer->threads[i]));
+        PyObject *pointer = PyLong_FromUnsignedLongLong(task.pointers[i]);
         if (pointer == NULL || PyList_Append(list, pointer) < 0)
             Py_CLEAR(list);
         Py_XDECREF(pointer);
     }
+    free(task.pointers);
     return list;
+}
+
+struct keeping {
+    struct tracer *tracer;
+    const uint64_t *threads;
+    size_t count;
+};
+
+static void keep(void *of)
+{
+    const struct keeping *task = of;
+    tracer_keep(task->tracer, task->threads, task->count);
 }
 
 static PyObject *stop_keep(PyObject *object, PyObject *array)
@@ -334,19 +458,10 @@ static PyObject *stop_keep(PyObject *object, PyObject *array)
     Py_ssize_t count;
     if (!columns_hold(&kept, &array, 1, &count))
         return NULL;
-    tracer_keep(tracer_of(object), kept.view.buf, (size_t)count);
+    struct keeping task = {tracer_of(object), kept.view.buf, (size_t)count};
+    run_task(object, keep, &task);
     columns_release(&kept, 1);
     Py_RETURN_NONE;
-}
-
-static PyObject *stop_release(PyObject *object, PyObject *unused)
-{
-    (void)unused;
-    bool released;
-    Py_BEGIN_ALLOW_THREADS
-    released = tracer_release(tracer_of(object));
-    Py_END_ALLOW_THREADS
-    return PyBool_FromLong(released);
 }
 
 static PyObject *stop_threads(PyObject *object, void *closure)
@@ -378,10 +493,7 @@ static PyMethodDef stop_methods[] = {
      "Return the thread pointer of each stopped thread, or 0 if it is unknown."},
     {"keep", stop_keep, METH_O,
      "keep(threads)\n--\n\nLet all threads continue except the threads with these numbers."},
-    {"release", stop_release, METH_NOARGS,
-     "release() -> released\n--\n\n"
-     "Let all threads continue. Return False if threads still wait in the kernel and will stop "
-     "there."},
+    {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads continue."},
     {NULL, NULL, 0, NULL},
 };
 

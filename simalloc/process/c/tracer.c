@@ -395,21 +395,20 @@ void tracer_keep(struct tracer *tracer, const uint64_t *kept, size_t count)
     }
 }
 
-bool tracer_release(struct tracer *tracer)
+static void detach_stopped(struct tracer *tracer)
 {
-    int64_t deadline = tracer_now() + KERNEL_NS;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < tracer->count; i++) {
-            struct thread *thread = &tracer->threads[i];
-            if (pass == 1)
-                tracer_await(thread, deadline);
-            if (thread->state == THREAD_STOPPED)
-                detach(thread);
-        }
-    bool released = tracer_all_stopped(tracer);
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].state == THREAD_STOPPED)
+            detach(&tracer->threads[i]);
+}
+
+void tracer_release(struct tracer *tracer)
+{
+    detach_stopped(tracer);
+    await_stops(tracer);
+    detach_stopped(tracer);
     free(tracer->threads);
     *tracer = (struct tracer){0};
-    return released;
 }
 
 int thread_robust_list(pid_t thread, uint64_t *head)

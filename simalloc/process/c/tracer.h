@@ -34,7 +34,7 @@ struct range {
     uint64_t end;
 };
 
-/* Attaches to all threads and stops them. Returns 0 or an errno. A thread that waits in the kernel
+/* Attaches to all threads and stops them. All further calls must come from the same thread. Returns 0 or an errno. A thread that waits in the kernel
  * and cannot be stopped there counts as stopped. On failure, no thread stays attached. */
 int tracer_stop(struct tracer *tracer, pid_t process);
 
@@ -66,9 +66,9 @@ bool tracer_all_stopped(const struct tracer *tracer);
  * whether all threads are then stopped. */
 bool tracer_await_kernel(struct tracer *tracer);
 
-/* Lets all threads continue, with their pending signals. Returns false if threads still wait in the
- * kernel after a while. They stop there, and continue when this process ends. */
-bool tracer_release(struct tracer *tracer);
+/* Lets all threads continue, with their pending signals. A thread that waits in the kernel remains
+ * attached until the calling thread ends (worker.h). */
+void tracer_release(struct tracer *tracer);
 
 /* Detaches from all stopped threads that are not among the `kept` threads, and lets them
  * continue. */

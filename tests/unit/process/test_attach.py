@@ -214,6 +214,17 @@ def test_a_program_that_never_stops_survives_its_recordings(compiled, tmp_path, 
         target.child.kill()
 
 
+def test_a_thread_that_waits_in_the_kernel_is_not_kept(compiled, tmp_path):
+    with running(compiled("busy"), "vfork", "1500000") as target:
+        tasks = Path(f"/proc/{target.process}/task")
+        while not any(" D " in (one / "stat").read_text() for one in tasks.iterdir()):
+            time.sleep(0.001)
+        with attached(target, tmp_path):
+            for one in tasks.iterdir():
+                assert "\nTracerPid:\t0\n" in (one / "status").read_text()
+        target.child.kill()
+
+
 def test_registers_and_errno_are_as_before(compiled, tmp_path):
     with running(compiled("steady")) as target:
         for _ in range(5):

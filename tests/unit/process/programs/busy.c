@@ -1,7 +1,7 @@
 /* A program that never stops allocating. With the argument `signals`, a signal handler interrupts
  * the threads at any place and runs for a while; `alone` is the same with one thread. With `vfork`, a
- * thread allocates and then waits in the kernel for its child, again and again. Each line on stdin is
- * answered, except with `alone`. */
+ * thread allocates and then waits in the kernel for its child, again and again; a second argument is
+ * the child's duration in microseconds. Each line on stdin is answered, except with `alone`. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -33,20 +33,20 @@ static void spin(int signal)
         ;
 }
 
-static void *wait_for_children(void *unused)
+static void *wait_for_children(void *duration)
 {
     for (;;) {
         free(malloc(100));
         pid_t child = vfork();
         if (child == 0) {
-            usleep(CHILD_US);
+            usleep(*(unsigned *)duration);
             _exit(0);
         }
         free(malloc(100));
         waitpid(child, NULL, 0);
         spin(0);
     }
-    return unused;
+    return NULL;
 }
 
 int main(int count, char **arguments)
@@ -54,6 +54,7 @@ int main(int count, char **arguments)
     char line[16];
     pthread_t thread;
     const char *mode = count > 1 ? arguments[1] : "";
+    unsigned duration = count > 2 ? (unsigned)atoi(arguments[2]) : CHILD_US;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (strcmp(mode, "signals") == 0 || strcmp(mode, "alone") == 0) {
         struct itimerval tick = {{0, TICK_US}, {0, TICK_US}};
@@ -65,7 +66,7 @@ int main(int count, char **arguments)
         work(NULL);
     }
     if (strcmp(mode, "vfork") == 0)
-        pthread_create(&thread, NULL, wait_for_children, NULL);
+        pthread_create(&thread, NULL, wait_for_children, &duration);
     for (size_t i = 0; i < THREADS; i++)
         pthread_create(&thread, NULL, work, (void *)i);
     printf("ready %d\n", (int)getpid());
