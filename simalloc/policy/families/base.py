@@ -189,7 +189,7 @@ class HeapFamily(Family):
     ] = 0
     count_frees: Annotated[
         bool,
-        "Count the frees that coalesce, and the blocks that their searches visit.",
+        "Count the frees that coalesce, and the free blocks that each free visits.",
     ] = False
     memalign: Annotated[bool, "Serve the alignments that the trace's requests specify."] = False
 

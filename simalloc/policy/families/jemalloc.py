@@ -109,7 +109,8 @@ class Jemalloc(HeapFamily):
     lg_tcache_nslots_mul: Annotated[
         int,
         Count(-16, 16),
-        "Exponent N: for each small class, a thread cache holds 2**N times the regions of a slab.",
+        "Exponent N: for each small class, the capacity of a thread cache is 2**N times the number "
+        "of objects in a slab, within tcache_nslots_small_min and tcache_nslots_small_max.",
     ] = 1
     tcache_nslots_small_min: Annotated[
         _Slots, "Minimum capacity of a thread cache for each small class, in objects."
@@ -151,7 +152,7 @@ class Jemalloc(HeapFamily):
     ] = ""
     retain: Annotated[bool, "Keep the addresses of purged pages for reuse; off: unmap them."] = True
     background_thread: Annotated[
-        bool, "Purge pages in background threads of jemalloc when their time has passed."
+        bool, "Purge pages in jemalloc's background threads, when the pages' decay time has passed."
     ] = False
     disable_large_size_classes: Annotated[
         bool,

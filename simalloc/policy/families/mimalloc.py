@@ -98,7 +98,7 @@ class Mimalloc(HeapFamily):
     hint_delta: Annotated[
         int,
         Range(0, 255 * _MIB),
-        "Distance in bytes of the first hint to the system below `base`; it affects the "
+        "Bytes by which the first address hint to the system is below `base`. The hint affects the "
         "addresses of later mappings.",
     ] = 128 * _MIB
     purge_delay: Annotated[

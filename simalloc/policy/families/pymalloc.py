@@ -43,7 +43,7 @@ class Pymalloc(HeapFamily):
     arena_skew: Annotated[
         int,
         Range(0, 12288, 4096),
-        "Distance in bytes of each arena's start above a multiple of 16 KiB. A distance "
+        "Bytes by which each arena's start exceeds a multiple of 16 KiB. A value "
         "above 0 wastes one pool per arena.",
     ] = 0
     discard_pools: Annotated[

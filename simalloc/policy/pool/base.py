@@ -19,7 +19,7 @@ NO_FIGURE: Final = -1
 Word = Annotated[int, Range(4, 8, 4), "Bytes of a machine word, 4 or 8. Headers consist of words."]
 
 Start = Annotated[
-    int, Range(0, 65535), "Distance in bytes of the memory's start above a multiple of 64 KiB."
+    int, Range(0, 65535), "Bytes by which the memory's start exceeds a multiple of 64 KiB."
 ]
 
 

@@ -27,7 +27,7 @@ class FreeRtos(Pool):
         "portBYTE_ALIGNMENT: 8 on Cortex-M, 16 on RISC-V and AArch64.",
     ] = 8
     skew: Annotated[
-        int, Range(0, 31), "Distance in bytes of the memory's start above a multiple of `align`."
+        int, Range(0, 31), "Bytes by which the memory's start exceeds a multiple of `align`."
     ] = 0
 
     @property

@@ -30,7 +30,7 @@ class Lwip(Pool):
     word: Word = 4
     align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT: alignment in bytes; boards use 4."] = 1
     start: Annotated[
-        int, Range(0, 63), "Distance in bytes of the memory's start above a multiple of `align`."
+        int, Range(0, 63), "Bytes by which the memory's start exceeds a multiple of `align`."
     ] = 0
     idx: Annotated[
         Index,

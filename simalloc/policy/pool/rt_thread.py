@@ -30,7 +30,7 @@ class RtThread(Pool):
     word: Word = 4
     align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE: alignment in bytes."] = 8
     skew: Annotated[
-        int, Range(0, 31), "Distance in bytes of the memory's start above a multiple of `align`."
+        int, Range(0, 31), "Bytes by which the memory's start exceeds a multiple of `align`."
     ] = 0
     version: Annotated[
         Release, "Release: RT-Thread 5.2.0 or Nano 4.1.1, which have the same rules."
