@@ -53,7 +53,6 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         "scale": SCALE,
         "described": DESCRIBED,
         "described_kib": DESCRIBED * SCALE // 1024,
-        "one": facts.near_zero(results, 1),
         "five": facts.near_zero(results, 5),
         "waste": {
             policy: {program: results.waste(program, policy) for program in PROGRAMS}
