@@ -55,25 +55,26 @@ _HEAD: Final = (
 )
 _WORDS: Final = """# Where kept results and pages come from
 
-Results that take hours to measure are kept in files. A test fails if a digest of a kept file or of
-an experiment's page differs, so code cannot change without notice after the measurement.
+Results that take hours to measure are kept in files, from which pages are made. A test fails if a
+digest of a kept file or of an experiment's page differs, so code cannot change without notice after
+the measurement. The tables below have these columns:
 
 - **Code** is the version that `simalloc --version` printed when the digests were noted.
 - **Traces** is a digest over the SHA-256 of each trace of a group in `traces/catalogue.toml`.
 - **Behaviour** is a digest of the addresses and heaps that the policies produce on the first 20,000
   events of `cfrac` and `git`, or of traces with threads. For a page about resident memory, the
-  digest includes the peak and the final value of resident memory. It misses changes that occur only
-  later in a trace or only with parameters other than the default. If a file has no digest, this
-  column states the reason.
+  digest includes the peak and the final value of resident memory. The digest misses changes of
+  placement that occur only later in a trace or only with parameters other than the default. If a
+  file has no digest, this column states the reason.
 - **Experiment** is a digest of the Python that measured a kept file: the experiment's measuring
   module and the modules of `experiments/` that it imports, without comments and docstrings. If only
   a name changed, the digest is noted again without another measurement. The Python that makes the
   pages has no digest; `make papers` makes the pages again.
 
 The last line of each page contains its command and its digests. All digests were first noted on 27
-November 2026. Until then, only names, texts and the division into functions had changed in the
-Python of an experiment since the last measurement of its files. The tests of the papers measure a
-part of each file again.
+November 2026, but the files are older. The Python of each experiment was then compared with the
+Python of the file's last measurement. Only names, texts and the division into functions had
+changed. The tests of the papers measure a part of each file again.
 
 """
 
