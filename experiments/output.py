@@ -91,10 +91,11 @@ def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table |
 
 
 def findings(page: str) -> list[str]:
-    """Return the bold sentences that begin the items of a page's section "In short"."""
+    """Return the first sentence of each item that begins in bold in a page's section "In short"."""
     section = page.partition("## In short\n")[2].partition("\n## ")[0]
-    found = re.findall(r"^- \*\*(.+?\.)\*\*", section, re.MULTILINE | re.DOTALL)
-    return [_filled(f"- {item}", "  ") for item in found]
+    items = re.findall(r"^- (\*\*.+(?:\n  .+)*)", section, re.MULTILINE)
+    first = (re.split(r"(?<=\.)(?:\*\*)?\s", item, maxsplit=1)[0] for item in items)
+    return [_filled(f"- {' '.join(each.replace('**', '').split())}", "  ") for each in first]
 
 
 def listed(items: Sequence[str]) -> str:

@@ -1,10 +1,10 @@
-"""Result files are written completely or not at all."""
+"""Result files are written completely or not at all, and findings are taken from pages."""
 
 import csv
 
 import pytest
 
-from experiments.output import Exhibit, write_figure, write_tables, write_text
+from experiments.output import Exhibit, findings, write_figure, write_tables, write_text
 from simalloc.report import Rounded, Table
 
 TABLE = Table("A table", ("policy", "percent"), [("best fit", Rounded(1 / 3, 2))])
@@ -36,3 +36,17 @@ def test_what_was_there_stays_if_drawing_fails(tmp_path):
         write_figure(draw, path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_findings_are_the_first_sentences_of_the_items_in_short():
+    page = (
+        "# A page\n\n- **Not in short.** Text.\n\n## In short\n\n"
+        "- **Heaps are 2.5 times\n  as large.** The cause is simple.\n"
+        "- **Times** cannot be checked. More text.\n"
+        "- **Open**: the last row.\n- A remark.\n\nText.\n\n## Next\n\n- **Not in short.**\n"
+    )
+    assert findings(page) == [
+        "- Heaps are 2.5 times as large.",
+        "- Times cannot be checked.",
+        "- Open: the last row.",
+    ]
