@@ -24,7 +24,8 @@ def line(experiment: str) -> str:
     if source is None:
         source = f"the traces `{entry['group']}` (`{entry['traces']}`)"
     words = (
-        f"Made by `{entry['command']}` from {source}, under placements `{entry['behaviour']}`. "
+        f"Made by `{entry['command']}` from {source}. The digest of the policies' "
+        f"placements is `{entry['behaviour']}`. "
         "[provenance.md](provenance.md) explains the digests."
     )
     return fill(words, 100, break_long_words=False, break_on_hyphens=False)
