@@ -69,7 +69,8 @@ def _followed(one: Advised) -> str:
     best = min(one.rows, key=lambda row: median(row.held))
     if best.advised:
         return text
-    return f"{text} The program held even less, {_spread(best)}, under {best.name}."
+    defaults = "" if ":" in best.name else " at its defaults"
+    return f"{text} The program held even less, {_spread(best)}, under {best.name}{defaults}."
 
 
 def _spread(row: Row) -> str:

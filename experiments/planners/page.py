@@ -125,7 +125,7 @@ def packings_table(packings: list[Found]) -> Table:
 def _packed(packings: list[Found]) -> Iterator[str]:
     for buffers, count in PACKINGS:
         solved = sum(one.buffers == buffers and one.status == "optimal" for one in packings)
-        yield f"{solved} of {count} with {buffers} buffers"
+        yield f"{solved} of {count} packings with {buffers} buffers"
 
 
 def _above(measured: Measured, planner: str) -> list[float]:
