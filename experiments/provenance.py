@@ -55,9 +55,10 @@ _HEAD: Final = (
 )
 _WORDS: Final = """# Where kept results and pages come from
 
-Results that take hours to measure are kept in files, from which pages are made. A test fails if a
-digest of a kept file or of an experiment's page differs, so code cannot change without notice after
-the measurement. The tables below have these columns:
+Results that take hours to measure are kept in files, from which pages are made. For each kept file
+and each experiment's page, a test computes the digests again and fails if they differ from the
+noted digests. After the measurement, code therefore cannot change without notice. The tables below
+have these columns:
 
 - **Code** is the version that `simalloc --version` printed when the digests were noted.
 - **Traces** is a digest over the SHA-256 of each trace of a group in `traces/catalogue.toml`.
@@ -72,9 +73,10 @@ the measurement. The tables below have these columns:
   pages has no digest; `make papers` makes the pages again.
 
 The last line of each page contains its command and its digests. All digests were first noted on 27
-November 2026, but the files are older. The Python of each experiment was then compared with the
-Python of the file's last measurement. Only names, texts and the division into functions had
-changed. The tests of the papers measure a part of each file again.
+November 2026, but the kept files are older. On that day, the Python of each experiment was compared
+with the Python that had last measured the kept file. Only names, texts and the division into
+functions had changed. For gabber, growth, planners and rezaei, tests in `tests/papers` measure a
+part of the kept files again.
 
 """
 
