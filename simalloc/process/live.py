@@ -277,7 +277,8 @@ class LiveProcess(Target):
         what = f"{self.name} ({self.command}, {resident >> 20:,} MiB resident) may not be read"
         tracer = self._status().get("TracerPid", "0")
         if tracer != "0":
-            return f"{what}: process {tracer} is debugging it. End that debugger first."
+            debugger = _process_of(tracer)
+            return f"{what}: process {debugger} is debugging it. End that debugger first."
         owner = self._status().get("Uid", "?").split()[0]
         if owner != str(os.geteuid()) and os.geteuid() != 0:
             return (
@@ -323,6 +324,14 @@ def ahead_of_others() -> Iterator[None]:
     finally:
         if is_ahead:
             os.sched_setscheduler(0, usual, parameter)
+
+
+def _process_of(thread: str) -> str:
+    """Return the number of the process of a thread, or the thread's number if it is unknown."""
+    with suppress(OSError):
+        status = Path(f"/proc/{thread}/status").read_text("utf-8", "replace")
+        return status.partition("\nTgid:\t")[2].partition("\n")[0]
+    return thread
 
 
 def _is_of_the_kernel(root: Path) -> bool:

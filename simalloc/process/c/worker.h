@@ -8,9 +8,11 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct worker {
     pthread_t thread;
+    pid_t number; /* the kernel's number of the thread */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     void (*task)(void *argument); /* task to run, or NULL if the thread is idle */
@@ -25,7 +27,8 @@ int worker_start(struct worker *worker);
 /* Runs a task in the thread, and returns when the task has ended. */
 void worker_run(struct worker *worker, void (*task)(void *argument), void *argument);
 
-/* Ends the thread. Has no effect if it is not started. */
+/* Ends the thread, and returns when the kernel has detached it. Has no effect if it is not
+ * started. */
 void worker_end(struct worker *worker);
 
 #endif
