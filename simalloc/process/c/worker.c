@@ -4,13 +4,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void *work(void *of)
 {
     struct worker *worker = of;
     pthread_mutex_lock(&worker->lock);
-    worker->number = gettid();
+    worker->number = (pid_t)syscall(SYS_gettid);
     while (!worker->ending) {
         if (worker->task == NULL) {
             pthread_cond_wait(&worker->changed, &worker->lock);
@@ -57,7 +58,7 @@ void worker_end(struct worker *worker)
     pthread_cond_broadcast(&worker->changed);
     pthread_mutex_unlock(&worker->lock);
     pthread_join(worker->thread, NULL);
-    while (tgkill(getpid(), worker->number, 0) == 0) /* the kernel detaches after the join */
+    while (syscall(SYS_tgkill, getpid(), worker->number, 0) == 0) /* the kernel detaches after the join */
         sched_yield();
     worker->started = false;
 }
