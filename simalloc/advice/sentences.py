@@ -216,7 +216,8 @@ def _near(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
     more = {moment: now.moments[moment] - least[moment] for moment in Moment}
     if choice.by_moment:
         return (
-            f"each setting that needs less memory than {name} at one moment needs more at another"
+            f"some settings need less memory than {name} at one moment, but each of them needs "
+            "more at another"
         )
     if all(value <= 0 for value in more.values()):
         return f"{name} needs the least memory of all settings{of_those or ' tried'}"
@@ -279,11 +280,11 @@ def _price(spent: Cost) -> str:
     causes = {"page fault": spent.faults, "system call": spent.system_calls}
     more = [counted(number, what) for what, number in causes.items() if number > 0]
     fewer = [counted(-number, what) for what, number in causes.items() if number < 0]
-    adds = f" It adds {_listed(more)}." if more else ""
+    details = f" It adds {_listed(more)}." if more else ""
+    details += f" It saves {_listed(fewer)}." if fewer else ""
     if spent.uncached > 0:
-        adds += f" {spent.uncached:,} more requests bypass the thread cache."
-    saves = f" It saves {_listed(fewer)}." if fewer else ""
-    return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares}.{adds}{saves}"
+        details += f" {spent.uncached:,} more requests bypass the thread cache."
+    return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares}.{details}"
 
 
 def beyond(setting: Setting, budget: float) -> str:
@@ -389,8 +390,9 @@ def freed_remotely(found: RemoteFrees) -> str:
     rate = "" if found.per_second is None else f" ({found.per_second:,.0f} per second)"
     return (
         f"In {100 * found.share:.0f} % of the frees{rate}, a thread frees a block that another "
-        f"thread allocated. In a program such blocks wait for the allocating thread. In a replay "
-        f"they do not wait, so the figures for mimalloc are likely to be too low."
+        f"thread allocated. In a program, such a block waits until the allocating thread collects "
+        f"it. In a replay, the block does not wait, so the figures for mimalloc are likely to be "
+        f"too low."
     )
 
 

@@ -69,8 +69,8 @@ def test_requests_without_a_thread_cache_cost_and_are_named():
     (setting,) = settings_of(turns(), [user_candidate("glibc")])
     dear = replace(setting, cost=Cost(5, -3, 1.0, 2.0, None, 1600))
     assert cost_in_words(dear).startswith(
-        "The change costs 1 to 2 s of CPU time. It adds 5 page faults. 1,600 more requests bypass "
-        "the thread cache. It saves 3 system calls. "
+        "The change costs 1 to 2 s of CPU time. It adds 5 page faults. It saves 3 system calls. "
+        "1,600 more requests bypass the thread cache. "
     )
 
 
