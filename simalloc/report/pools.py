@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 _NOTES: Final = (
     "smallest: the smallest pool that serves every request, in bytes, with headers and tables.",
-    "fail above: larger sizes, up to 1.3 times the smallest, at which a request is refused.",
-    "safe: no size from this size to twice the smallest fails. high water: the highest end of a",
-    "block in a large pool. works: whether a pool of that size serves every request.",
-    "In a pool of the safe size, largest free is the minimum of the largest free block over the",
-    "trace, and longest search is the maximum number of blocks or lists that one request visits.",
+    "fail above: number of sizes above the smallest, up to 1.3 times it, that refuse a request.",
+    "safe: every pool from this size to twice the smallest serves every request.",
+    "high water: the highest offset that a block reaches in a very large pool.",
+    "works: whether a pool of the high-water size serves every request.",
+    "largest free: the minimum over time of the largest free block, in a pool of the safe size.",
+    "longest search: the maximum number of blocks or lists that one request visits in this pool.",
 )
 
 _MAX_SEPARATORS: Final = 12
