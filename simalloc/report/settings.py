@@ -24,7 +24,7 @@ _MIB: Final = 1 << 20
 
 _MOMENTS: Final = (
     "Resident heap memory in MiB, including headers, tables and static data of the malloc library.",
-    "unused: resident memory after the event with the most unused memory under the current malloc.",
+    "unused: resident memory when the current malloc's unused memory (resident, not live) peaks.",
     "mean: average over time (over events if the trace has no times).",
 )
 _POSSIBLE: Final = "best possible: the smallest heap if all requests are known in advance."
@@ -155,7 +155,7 @@ def _percent(share: float | None) -> Rounded | None:
 def _at_start(natives: Sequence[NativeRun]) -> str:
     """Return a sentence on the memory of real mallocs before the first request."""
     taken = ", ".join(f"{run.allocator} {spell_bytes(run.start.resident)}" for run in natives)
-    return f"Not included: the memory of real allocators before the first request ({taken})."
+    return f"Resident memory of the real allocators before the first request: {taken}."
 
 
 def footprints_table(
@@ -194,7 +194,7 @@ def footprints_table(
     rows += [
         (
             f"{native.allocator} (measured)",
-            f"{spell_bytes(native.start.resident)} before the first request",
+            f"includes {spell_bytes(native.start.resident)} before the first request",
             *_spelled(native.resident),
             _against(native.resident.peak_bytes, advice.now.peak_bytes),
             *_spelled(native.mapped)[::2],
