@@ -47,7 +47,7 @@ class TraceReader:
         self._stack = ExitStack()
         with self._stack:
             stream = self._stack.enter_context(self.path.open("rb"))
-            with self._errors("is not a simalloc trace, or was cut off"):
+            with self._errors("is not a complete simalloc trace"):
                 self._archive = Archive(stream)
                 text = self._archive.read("header", dimensions=1, limit=_HEADER_LIMIT)
                 self.header = Header.from_json(text.tobytes())

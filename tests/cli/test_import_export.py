@@ -141,7 +141,7 @@ def test_a_log_of_no_known_format_is_imported_first(tmp_path):
     (tmp_path / "odd.log").write_bytes(b"\xdcber alles\n")
     message = simalloc("info", "odd.log").stderr
     assert r"it begins with '\xdcber alles\n'." in message
-    assert "`simalloc import --from NAME` if it is one of" in message
+    assert "name it with `simalloc import --from NAME`: text, rep, " in message
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def take_steps(
         )
     if last - first >= MAX_STEPS:
         raise SimallocError(
-            f"{last - first + 1:,} steps are too many to show; choose up to {MAX_STEPS:,}, "
+            f"{last - first + 1:,} steps are too many to show; choose up to {MAX_STEPS:,} events, "
             f"such as events {first} to {first + 99}"
         )
     if setting.policy.description.runner == "offline":

@@ -118,10 +118,9 @@ def detect(stream: LogStream) -> Format:
     start = repr(head[:40]).removeprefix("b")
     raise TraceError(
         (
-            f"is in an unknown format: it begins with {start}. Name the format with "
-            f"`simalloc import --from NAME` if it is one of {', '.join(FORMATS)}, or use "
-            "`--from pattern` for any other log with a line for each event "
-            "(docs/formats.md)"
+            f"is in an unknown format: it begins with {start}. If it is one of the "
+            f"following formats, name it with `simalloc import --from NAME`: {', '.join(FORMATS)}. "
+            "For any other log with a line for each event, use `--from pattern` (docs/formats.md)"
         ),
         path=stream.name,
     )
