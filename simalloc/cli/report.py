@@ -195,7 +195,7 @@ def _left_out(source: EventSource, max_events: int) -> str:
     return (
         f"simalloc: {source.name} has more than {max_events:,} events. The page omits real "
         "allocators; `simalloc native` replays the trace through them. The best possible heap and "
-        "policies with unbalanced trees are omitted unless they are chosen with -p"
+        "policies with unbalanced trees are included only if they are chosen with -p"
     )
 
 

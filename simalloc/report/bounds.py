@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _NOTES: Final = (
     "Sizes are not scaled. A request of 0 bytes counts as 1 byte.",
     "No placement is below the lower bound. Every placement was verified: no live objects overlap.",
+    "found: the try that found the placement; `simalloc policies best-possible` lists the tries.",
 )
 
 

@@ -12,7 +12,7 @@ from simalloc.report.table import Rounded, Table, Value
 _MIB: Final = 1 << 20
 _MAX_ROWS: Final = 10
 _NOTE: Final = (
-    "Sizes in MiB. resident: resident memory at the peak of the process's resident memory.\n"
+    "Sizes in MiB. resident: resident memory when the process's resident memory peaks.\n"
     "last: resident memory at the last sample. mapped: peak of mapped memory."
 )
 

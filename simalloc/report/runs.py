@@ -202,7 +202,7 @@ def threads_notes(runs: Iterable[Run | Waste]) -> tuple[str, ...]:
             name = run.policy if isinstance(run.policy, str) else spell(run.policy)
             alike.setdefault((run.trace, run.threads), []).append(name)
     return tuple(
-        f"{trace} has {threads} threads, replayed as one under {_listed(names)}."
+        f"{trace} has {threads} threads. They are replayed as one thread under {_listed(names)}."
         for (trace, threads), names in alike.items()
     )
 

@@ -81,7 +81,11 @@ def _conclusion(statistics: Statistics) -> Iterator[str]:
     few, every = statistics.sizes.covering[0], statistics.sizes.covering[-1]
     given = sum(each.bytes_freed_for_others for each in statistics.threads)
     passed = given / max(statistics.counts.bytes, 1)
-    across = f"; another thread frees {100 * passed:.0f} % of the bytes" if given else ""
+    across = (
+        f"; {100 * passed:.0f} % of the bytes are freed by a thread that did not allocate them"
+        if given
+        else ""
+    )
     make = "makes" if few == 1 else "make"
     yield f"{few:,} of its {counted(every, 'size')} {make} up 90 % of the objects{across}."
 

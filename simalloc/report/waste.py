@@ -85,7 +85,7 @@ def _notes(wastes: Sequence[Waste]) -> list[str]:
         )
         if any("mechanism=on" in waste.policy and "word=8" not in waste.policy for waste in wastes):
             notes.append(
-                "Models use words of 4 bytes unless their name contains word=8. Real allocators "
-                "use 8 bytes."
+                "Models without word=8 in their name use words of 4 bytes. Real allocators use "
+                "words of 8 bytes."
             )
     return [*notes, *threads_notes(wastes)]

@@ -38,7 +38,10 @@ def test_threads_that_are_replayed_as_one_are_told(tmp_path):
     path = tmp_path / "two.npz"
     write_trace(Trace.from_events([0, 0], [1, 2], [10, 20], thread=[0, 1], name="two"), path)
     args = path, "-p", "best-fit-ao", "ptmalloc", "--sizes", "4K"
-    assert "two has 2 threads, replayed as one under best-fit-ao." in pages(*args).stdout
+    assert (
+        "two has 2 threads. They are replayed as one thread under best-fit-ao."
+        in pages(*args).stdout
+    )
     rows = json.loads(pages(*args, "--format", "json").stdout)
     assert [(row["threads"], row["trace_threads"]) for row in rows] == [(1, 2), (2, 2)]
 

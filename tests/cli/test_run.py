@@ -70,7 +70,7 @@ def test_json_is_the_contract(trace):
 def test_threads_that_a_policy_does_not_know_are_said(tmp_path):
     path = tmp_path / "two.npz"
     write_trace(Trace.from_events([0, 0], [1, 2], [10, 20], thread=[3, 7], name="two"), path)
-    note = "two has 2 threads, replayed as one under best-fit-ao."
+    note = "two has 2 threads. They are replayed as one thread under best-fit-ao."
     args = ("-p", "best-fit-ao", "-p", "tcmalloc")
     assert note in simalloc("run", path, *args).stdout
     rows = json.loads(simalloc("run", path, *args, "--format", "json").stdout)

@@ -49,7 +49,10 @@ def test_threads_that_are_replayed_as_one_are_told(tmp_path):
     write_trace(Trace.from_events([0, 0], [1, 2], [10, 20], thread=[0, 1], name="two"), path)
     args = path, "-p", "best-fit-ao:mechanism=on", "ptmalloc", "-a", "glibc"
     notes = waste(*args).stdout
-    assert "two has 2 threads, replayed as one under best-fit-ao:mechanism=on.\n" in notes
+    assert (
+        "two has 2 threads. They are replayed as one thread under best-fit-ao:mechanism=on.\n"
+        in notes
+    )
     rows = json.loads(waste(*args, "--format", "json").stdout)
     assert [(row["threads"], row["trace_threads"]) for row in rows] == [(1, 2), (2, 2), (2, 2)]
 

@@ -113,9 +113,9 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
     heaps = [each for each in all_findings if isinstance(each, Findings)]
     if heaps:
         yield (
-            "<p>The program's malloc calls were replayed under models of common mallocs, including "
-            "their headers and tables. Figures are resident heap bytes unless noted; code, stacks "
-            "and shared libraries are excluded. <em>Resident</em> bytes are in physical memory. "
+            "<p>The program's malloc calls were replayed under models of common mallocs. Figures "
+            "are resident heap bytes unless noted. They include headers and tables, and exclude "
+            "code, stacks and shared libraries. <em>Resident</em> bytes are in physical memory. "
             "<em>Live</em> bytes are allocated and not yet freed.</p>"
         )
     if len(heaps) < len(all_findings):

@@ -172,8 +172,8 @@ def _ranking(findings: Findings) -> str:
     if findings.possible is None:
         real += (
             f"<p>Because the trace has more than {SHORT_EVENTS:,} events, the page omits real "
-            "allocators. Unless they are requested, it also omits the best possible heap and "
-            "policies with unbalanced search trees.</p>"
+            "allocators. The best possible heap and policies with unbalanced search trees are "
+            "included only if they are chosen with -p.</p>"
         )
     return (
         f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} "
@@ -196,8 +196,8 @@ def _scales(runs: Sequence[Run]) -> str:
         for scale in scales
     ]
     return (
-        "As in the paper by Johnstone &amp; Wilson, the replay multiplies sizes by a scale and "
-        f"divides the figures by the same scale. {', '.join(rows[:-1])} and {rows[-1]}."
+        "The replay multiplies sizes by a scale and divides the figures by the same scale, as in "
+        f"the paper by Johnstone &amp; Wilson. {', '.join(rows[:-1])} and {rows[-1]}."
     )
 
 
