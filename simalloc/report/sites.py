@@ -69,7 +69,11 @@ def sites_table(
     lines.append((f"all {len(rows):,}", None, *(round(totals[name]) for name in shown), *end))
     left = len(rows) - len(lines) + 1
     notes = [f"{left:,} more rows are hidden. Use --rows to show them."] if left else []
-    notes += [] if event is None else [f"The table shows the heap after event {event:,}."]
+    if event is not None:
+        notes += [
+            f"The table shows the heap after event {event:,}.",
+            "simalloc sites --help explains pinned and shared bytes.",
+        ]
     columns = [
         "function",
         "%",
