@@ -100,7 +100,7 @@ def _hummingbird(trace: Trace) -> list[tuple[Value, ...]]:
         ("live MB, lowest and highest", "flat", f"{live.min():.1f} and {live.max():.1f}"),
         ("largest object", printed["largest"], int(size.max())),
         ("sizes", f"more than {printed['sizes']:,}", len(size)),
-        ("exponent of the sizes from 128 to 32,760", "close to 1", Rounded(slope, 2)),
+        ("exponent by which counts fall with size, 128 to 32,760", "close to 1", Rounded(slope, 2)),
     ]
 
 
@@ -127,7 +127,11 @@ def _emacs(trace: Trace) -> list[tuple[Value, ...]]:
         ),
         (f"number of sizes allocated more than {_OFTEN} times", "not printed", often),
         (f"number of sizes allocated fewer than {_SELDOM} times", "not printed", seldom),
-        ("number of all other sizes", "none", len(size) - often - seldom),
+        (
+            f"number of sizes allocated {_SELDOM} to {_OFTEN} times",
+            "none",
+            len(size) - often - seldom,
+        ),
     ]
 
 

@@ -136,8 +136,8 @@ def _work(results: Results, coalescing: float) -> list[Claim]:
         Claim(
             "90 percent",
             "6",
-            f"Better fit SBT searches {text['fewer_percent']} % less than best fit SqF, both with "
-            "coalescing and deallocations counted",
+            "With coalescing, and with deallocations counted, better fit SBT searches "
+            f"{text['fewer_percent']} % less than best fit SqF",
             f"{gain:.0f} %",
             gain >= text["fewer_percent"] / 2,
         ),
