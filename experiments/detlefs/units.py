@@ -37,5 +37,5 @@ def quotients_met(unit: int) -> tuple[int, int]:
 def units_table() -> Table:
     """Return the cells of table 10 that each kilobyte explains."""
     rows = [(unit, *quotients_met(unit)) for unit in UNITS]
-    title = "Table 9 divided by the peaks of table 2, by the K of table 9"
+    title = "Table 9 divided by the peaks of table 2, for each meaning of K"
     return Table(title, ("bytes in a K", "cells that equal table 10", "cells"), rows)

@@ -81,7 +81,7 @@ def ranks_table(results: Results) -> Table:
     columns = (
         "allocator",
         f"rank correlation over {len(PAPER.programs)} programs",
-        "% of all orders with at least this correlation",
+        "% of all orders of the programs with at least this correlation",
     )
     return Table(
         "Instructions per malloc in print, and blocks visited per malloc here", columns, rows
