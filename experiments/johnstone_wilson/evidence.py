@@ -70,10 +70,12 @@ def grids_table() -> Table:
     )
     note = (
         f"A row assumes heaps that are multiples of a unit, in bytes after division by 16. A cell "
-        f"states how many distinct percentages one choice of peak live bytes explains, and the "
-        f"total. Chance: the mean and maximum of this count over {draws:,} imitations of the table "
-        f"with multiples of {DESCRIBED} bytes, the text's unit. Imitations as good: imitations "
-        f"whose count reaches the count of the printed table."
+        f"assumes the peak live bytes that explain the most percentages. It states how many of the "
+        f"column's distinct percentages they explain. An imitation is the table with each heap "
+        f"enlarged by a random multiple of {DESCRIBED} bytes (the text's unit) that is smaller "
+        f"than the row's unit. Chance: mean and maximum of the explained percentages in {draws:,} "
+        f"imitations. Imitations as good: imitations with at least as many explained percentages "
+        f"as the printed table."
     )
     return Table("Growth units that explain the 4K rows of table 4", columns, rows, (note,))
 
@@ -92,8 +94,9 @@ def truths_table() -> Table:
     note = (
         f"A row assumes heaps that are multiples of the true unit only. Itself explains: "
         f"number of printed percentages that the true unit explains. Mean, maximum: number of "
-        f"percentages that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of "
-        f"the table. Imitations as good: imitations that reach {found}, as the printed table does."
+        f"percentages that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations "
+        f"with the true unit. Imitations as good: imitations that reach {found}, as the printed "
+        f"table does."
     )
     return Table(f"Could steps of {PRINTED:,} bytes be chance?", columns, rows, (note,))
 
@@ -107,9 +110,10 @@ def rows_table() -> Table:
         cells = [f"{fit.hits}/{fit.cells}, chance {fit.expected:.1f}" for fit in fits]
         rows.append((label(policy), *cells))
     note = (
-        "A cell considers the printed percentages that are exact enough to decide on a unit. It "
-        "states how many of these percentages agree with multiples of the unit, and how many would "
-        "agree by chance if heaps had any size. The 4K rows fix the peak live bytes."
+        "A cell counts only printed percentages that a heap of any size would match with a "
+        "probability below one half. It states how many of these percentages agree with multiples "
+        "of the unit, and how many would agree by chance if heaps had any size. The peak live "
+        "bytes are the ones that the 4K rows determine."
     )
     return Table(
         "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)

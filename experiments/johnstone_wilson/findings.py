@@ -192,8 +192,8 @@ def excess_table(results: Results) -> Table:
     )
     note = (
         "A cell is the excess of the peak heap over the peak live bytes, in percent, after this "
-        "share of the bytes is allocated. Scaled to print: the last excess times the ratio of "
-        "the bytes allocated in the paper's run and here."
+        "share of the bytes is allocated. Scaled to print: the excess at 100 %, multiplied by "
+        "the bytes allocated in the paper's run and divided by the bytes allocated here."
     )
     return Table("Ghostscript: excess over time, growth as printed", columns, rows, (note,))
 

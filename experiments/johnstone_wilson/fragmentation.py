@@ -68,7 +68,10 @@ def summaries(number: int, summary: str, runs: Runs) -> Table:
         for programs in groups:
             values += [function([source[policy][one] for one in programs]) for source in sources]
         rows.append((label(policy), *(Rounded(value, printed.decimals) for value in values)))
-    names = (f"{len(GENUINE)} genuine", f"{len(AVAILABLE)}, {len(RECONSTRUCTED)} reconstructed")
+    names = (
+        f"{len(GENUINE)} genuine",
+        f"{len(GENUINE)} genuine and {len(RECONSTRUCTED)} reconstructed",
+    )
     origins = ("paper", *(variant.unit for variant in VARIANTS))
     columns = [f"{name}\n{origin}" for name in names for origin in origins]
     return Table(

@@ -113,7 +113,7 @@ def agreement_table(runs: Runs) -> Table:
     note = (
         "Equal: as printed, to the last digit. Within a step: the heap differs from the printed "
         "heap by at most one growth step (4,096 bytes in the 4K rows, 512 in the 8K rows, 256 in "
-        "the other rows)."
+        "the other rows). With two objects: the missing bytes are divided between two objects."
     )
     return Table("Cells of tables 3 and 4 that equal print", columns, rows, (note,))
 

@@ -111,7 +111,7 @@ def all_rows_table(runs: Runs) -> Table:
     note = (
         "Fitted: the rules of the list were first chosen on this program, or the program's trace "
         "was made from the figures. Fitted in part: the order of frees in an obstack was chosen on "
-        "this program. Intervals: 95 %, over samples of the rows."
+        "this program. Intervals: 95 % intervals of tau over random samples of the sixteen rows."
     )
     return Table("Order of all sixteen rows, growth as printed", columns, rows, (note,))
 
@@ -148,7 +148,8 @@ def orders_table(runs: Runs) -> Table:
     )
     note = (
         "Differ in print: pairs of policies for which the paper prints different figures. "
-        "Equal: pairs with equal figures here, because both heaps are at the same growth step."
+        "Equal: pairs with equal figures here, because both heaps are at the same growth step. "
+        "Reversed pairs: figures here, and the printed figures in parentheses."
     )
     return Table("Order of the nine sequential fits, growth as printed", columns, rows, (note,))
 
