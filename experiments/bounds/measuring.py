@@ -49,7 +49,9 @@ WRONG: Final = 10
 """Percentage of the objects with wrong knowledge, in the second trial."""
 
 KNOWLEDGE: Final = {
-    "nothing": "no forecast (control); first-half objects take low ends, later objects high ends",
+    "nothing": (
+        "no forecast (control); objects of the first half take low ends, later objects high ends"
+    ),
     "sizes of others": "the sizes that live long in other programs",
     "sizes, first half": "the sizes that lived long in the program's own first half",
     "sites, first half": "the call sites and sizes that lived long in the program's own first half",

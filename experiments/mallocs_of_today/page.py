@@ -52,12 +52,10 @@ def page(results: Results, shown: dict[str, Table]) -> str:
             f"{end(one.live for one in large) / 1e6:.1f}" for end in (min, max)
         )
         + " MB",
-        "more_pages": listed(
-            [
-                f"{name} on {sum(one.pages_peak(name) < one.pages_peak(HEADERS) for one in large)}"
-                for name in (CLASSES, "tcmalloc")
-            ]
-        ),
+        "more_pages": {
+            name: sum(one.pages_peak(name) < one.pages_peak(HEADERS) for one in large)
+            for name in (CLASSES, "tcmalloc")
+        },
         "yardstick": f"{100 * median(one.policy_alone(YARDSTICK) for one in large):.1f}",
         "worst_yardstick": f"{100 * max(one.policy_alone(YARDSTICK) for one in large):.1f}",
         "fewer": sum(one.policy_alone(CLASSES) < one.policy_alone(YARDSTICK) for one in large),
