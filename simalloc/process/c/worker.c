@@ -58,7 +58,8 @@ void worker_end(struct worker *worker)
     pthread_cond_broadcast(&worker->changed);
     pthread_mutex_unlock(&worker->lock);
     pthread_join(worker->thread, NULL);
-    while (syscall(SYS_tgkill, getpid(), worker->number, 0) == 0) /* the kernel detaches after the join */
+    /* The kernel detaches after the join. */
+    while (syscall(SYS_tgkill, getpid(), worker->number, 0) == 0)
         sched_yield();
     worker->started = false;
 }
