@@ -83,13 +83,12 @@ def advise(
     *,
     perturb: bool = True,
     budget: float = DEFAULT_BUDGET,
-    limit: int = SHORT,
     progress: Callable[[int], None] | None = None,
 ) -> Advice:
     """Return the verdict on settings, including the program's present setting.
 
     With `perturb`, the `source` is held in memory and replayed under perturbations. Without
-    `perturb`, the verdict states that the trace has more than `limit` events. `budget` is the
+    `perturb`, the verdict states that the trace has more than `SHORT` events. `budget` is the
     maximum share of CPU time that a recommended setting may cost. `progress` is called with the
     number of events done since its last call, up to `events_of_advice`.
     """
@@ -112,7 +111,7 @@ def advise(
         *verdict,
         _alternatives(choice, budget),
         [sentences.share_of_process(part)],
-        [sentences.variation(spread, limit)],
+        [sentences.variation(spread, SHORT)],
         [_arenas(source, now, moments, progress)],
         circumstances,
         [_remote(source, settings)],

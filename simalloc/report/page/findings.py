@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from simalloc.advice import (
+    SHORT,
     Advice,
     Machine,
     Recorded,
@@ -51,10 +52,11 @@ from simalloc.trace.statistics import Spread, Statistics, describe, spread_of
 COLUMNS: Final = 1600
 """Columns of a map, unless the page would be too large."""
 WHOLE_EVENTS: Final = 10_000_000
-"""Maximum events of a trace for analyses that need it in memory, at 165 bytes per event."""
+"""Maximum events of a trace for all settings, and for analyses that need the trace in memory, at
+165 bytes per event."""
 SHORT_EVENTS: Final = 1_000_000
-"""Maximum events of a trace for all settings, perturbed replays and real mallocs, and for the best
-possible heap, whose search takes as long as all other analyses."""
+"""Maximum events of a trace for real mallocs, and for the best possible heap, whose search takes as
+long as all other analyses."""
 _ROOM: Final = 400_000_000
 """Memory in bytes for the heaps of all policies that are replayed at the same time."""
 _LIVE_BYTES: Final = 64
@@ -185,15 +187,19 @@ def find_out(
 
 
 def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[Setting], Advice]:
-    """Return the results of mallocs and settings, fewer for a long trace, and the verdict."""
-    is_short = len(trace) <= SHORT_EVENTS
+    """Return the results of mallocs and settings, and the verdict.
+
+    `simalloc settings` has the same results and verdict, unless the trace has more than
+    `WHOLE_EVENTS`.
+    """
     python = python_of(trace)
-    tried = candidates(python=python) if is_short else first_candidates(python=python)
+    is_whole = len(trace) <= WHOLE_EVENTS
+    tried = candidates(python=python) if is_whole else first_candidates(python=python)
     with stage(f"{trace.name}: settings", events_of_settings(trace, tried)) as advance:
         settings = settings_of(trace, tried, progress=advance)
     with stage(f"{trace.name}: run-to-run variation", events_of_advice(trace)) as advance:
         return settings, advise(
-            trace, settings, process, perturb=is_short, limit=SHORT_EVENTS, progress=advance
+            trace, settings, process, perturb=len(trace) <= SHORT, progress=advance
         )
 
 

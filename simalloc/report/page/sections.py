@@ -26,7 +26,7 @@ from simalloc.report.page.charts import (
 )
 from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
-from simalloc.report.page.findings import SHORT_EVENTS, Findings, Mapped
+from simalloc.report.page.findings import SHORT_EVENTS, WHOLE_EVENTS, Findings, Mapped
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import LONGEST_BAR, ranking_table
 from simalloc.report.page.words import about_trace, holds, theory, what_was_run
@@ -153,10 +153,9 @@ def _settings(findings: Findings) -> str:
         wide=True,
     )
     fewer = (
-        f" Because the trace has more than {SHORT_EVENTS:,} events, the page omits run-to-run "
-        "variation and settings that seldom help. <code>simalloc settings</code> tries these "
-        "settings."
-        if len(findings.trace) > SHORT_EVENTS
+        f" Because the trace has more than {WHOLE_EVENTS:,} events, the page omits settings that "
+        "seldom help. <code>simalloc settings</code> tries these settings."
+        if len(findings.trace) > WHOLE_EVENTS
         else ""
     )
     return (
