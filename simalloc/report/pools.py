@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _NOTES: Final = (
     "smallest: the smallest pool that serves every request, in bytes, with headers and tables.",
-    "fail above: number of sizes above the smallest, up to 1.3 times it, that refuse a request.",
+    "fail above: number of larger pool sizes, up to 1.3 times the smallest, that refuse a request.",
     "safe: every pool from this size to twice the smallest serves every request.",
     "high water: the highest offset that a block reaches in a very large pool.",
     "works: whether a pool of the high-water size serves every request.",
     "largest free: the minimum over time of the largest free block, in a pool of the safe size.",
-    "longest search: the maximum number of blocks or lists that one request visits in this pool.",
+    "longest search: the maximum number of blocks or lists that one request visits in that pool.",
 )
 
 _MAX_SEPARATORS: Final = 12
