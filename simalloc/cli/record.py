@@ -436,7 +436,7 @@ def _summarize_one(one: Recorded) -> None:
     if one.heap is not None:
         _say(
             f"  {one.heap}: the heap when the recording began; `simalloc settings {one.path} "
-            "--start recorded` begins with it"
+            "--start recorded` begins its replays with this heap"
         )
     counts = one.counts
     if one.is_snapshot:

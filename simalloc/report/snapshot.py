@@ -195,7 +195,7 @@ def _keepers(snapshot: Snapshot) -> Table:
         "Live blocks that keep free memory resident, by size",
         ("size", "blocks", "free bytes kept"),
         rows,
-        ["Free bytes of a page are divided among its blocks by their bytes in the page."],
+        ["Free bytes of a page are divided among its blocks in proportion to their bytes there."],
     )
 
 
