@@ -390,9 +390,9 @@ def freed_remotely(found: RemoteFrees) -> str:
     rate = "" if found.per_second is None else f" ({found.per_second:,.0f} per second)"
     return (
         f"In {100 * found.share:.0f} % of the frees{rate}, a thread frees a block that another "
-        f"thread allocated. In a program, such a block waits until the allocating thread collects "
-        f"it. In a replay, the block does not wait, so the figures for mimalloc are likely to be "
-        f"too low."
+        f"thread allocated. The figures for mimalloc are therefore likely to be too low. In a "
+        f"program, such a block waits until the allocating thread collects it. In a replay, the "
+        f"block does not wait."
     )
 
 

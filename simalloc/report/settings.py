@@ -24,7 +24,8 @@ _MIB: Final = 1 << 20
 
 _MOMENTS: Final = (
     "Resident heap memory in MiB, including headers, tables and static data of the malloc library.",
-    "unused: resident memory when the current malloc's unused memory (resident, not live) peaks.",
+    "unused: resident memory at the event with the most unused memory under the current malloc.",
+    "Unused memory is resident but not live.",
     "mean: average over time (over events if the trace has no times).",
 )
 _POSSIBLE: Final = "best possible: the smallest heap if all requests are known in advance."
