@@ -205,7 +205,7 @@ def _content(snapshot: Snapshot) -> Table:
         for one in snapshot.content[:_MAX_KEEPERS]
     ]
     return Table(
-        "Blocks with the most live bytes, by size and first word",
+        "Blocks with the most live bytes, by size and by the first word of the block",
         ("size", "blocks", "bytes", "first word"),
         rows,
         ["--no-content omits this table."],

@@ -77,7 +77,7 @@ def _notes(wastes: Sequence[Waste]) -> list[str]:
     notes = ["simalloc waste --help explains the columns."]
     if any(waste.resident is not None for waste in wastes):
         notes.append(
-            "The columns 'free: ...' count cached and free bytes by the state of their pages."
+            "The columns 'free: ...' split the cached and free bytes by the state of their pages."
         )
     if any(waste.event is None for waste in wastes):
         notes.append(

@@ -159,8 +159,8 @@ def _settings(findings: Findings) -> str:
         else ""
     )
     return (
-        "<p>The table shows the heap's resident memory at its peak, when unused memory peaks, on "
-        f"average, and after the last event.{fewer}</p>\n"
+        "<p>The table shows the heap's resident memory: the peak, the value when unused memory "
+        f"peaks, the mean, and the value after the last event.{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
 
@@ -191,12 +191,11 @@ def _scales(runs: Sequence[Run]) -> str:
     if len(scales) == 1:
         return f"The replay multiplies sizes by {scales[0]} and divides the figures by {scales[0]}."
     rows = [
-        f"{counted(sum(run.scale == scale for run in runs), 'row uses', 'rows use')} scale {scale}"
-        for scale in scales
+        f"{scale} in {counted(sum(run.scale == scale for run in runs), 'row')}" for scale in scales
     ]
     return (
         "The replay multiplies sizes by a scale and divides the figures by the same scale, as in "
-        f"the paper by Johnstone &amp; Wilson. {', '.join(rows[:-1])} and {rows[-1]}."
+        f"the paper by Johnstone &amp; Wilson. The scale is {', '.join(rows[:-1])} and {rows[-1]}."
     )
 
 
