@@ -200,13 +200,21 @@ def test_nothing_but_an_idle_library_is_left(compiled, tmp_path):
         assert sum(LIBRARY in path.name for path in tmp_path.rglob("*")) == 0
 
 
-@pytest.mark.parametrize("mode", ["", "signals", "alone", "vfork"])
 @pytest.mark.parametrize(
-    "wanted", [EVENTS, Wanted(times=True, depth=8), Wanted(every=64 << 10)], ids=str
+    ("mode", "wanted"),
+    [
+        ("", EVENTS),
+        ("", Wanted(times=True, depth=8)),
+        ("signals", EVENTS),
+        ("signals", Wanted(every=64 << 10)),
+        ("alone", Wanted(times=True, depth=8)),
+        ("vfork", EVENTS),
+    ],
+    ids=str,
 )
-def test_a_program_that_never_stops_survives_its_recordings(compiled, tmp_path, wanted, mode):
+def test_a_program_that_never_stops_survives_its_recordings(compiled, tmp_path, mode, wanted):
     with running(compiled("busy"), mode) as target:
-        for pause in (0, 0.01, 0, 0.1) * (1 if mode == "vfork" else 3):
+        for pause in (0, 0.01, 0, 0.1) * (1 if mode == "vfork" else 2):
             with attached(target, tmp_path, wanted):
                 time.sleep(pause)
             assert mode == "alone" or target.ask("are you") == ["alive"]
@@ -215,7 +223,7 @@ def test_a_program_that_never_stops_survives_its_recordings(compiled, tmp_path, 
 
 
 def test_a_thread_that_waits_in_the_kernel_is_not_kept(compiled, tmp_path):
-    with running(compiled("busy"), "vfork", "1500000") as target:
+    with running(compiled("busy"), "vfork", "900000") as target:
         tasks = Path(f"/proc/{target.process}/task")
         while not any(" D " in (one / "stat").read_text() for one in tasks.iterdir()):
             time.sleep(0.001)
