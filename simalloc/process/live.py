@@ -232,13 +232,11 @@ class LiveProcess(Target):
     def _status(self) -> dict[str, str]:
         """Return the lines of `/proc/PID/status`."""
         try:
-            text = (self._root / "status").read_text("utf-8", "surrogateescape")
+            return _status_in(self._root)
         except OSError as error:
             raise GoneError(
                 f"process {self.process} does not exist; `ps` lists processes"
             ) from error
-        pairs = (line.partition(":") for line in text.splitlines())
-        return {name: value.strip() for name, _, value in pairs}
 
     def _open(self, name: str) -> int:
         try:
@@ -326,11 +324,17 @@ def ahead_of_others() -> Iterator[None]:
             os.sched_setscheduler(0, usual, parameter)
 
 
+def _status_in(root: Path) -> dict[str, str]:
+    """Return the lines of the file `status` in a folder of `/proc`."""
+    text = (root / "status").read_text("utf-8", "surrogateescape")
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
 def _process_of(thread: str) -> str:
     """Return the number of the process of a thread, or the thread's number if it is unknown."""
     with suppress(OSError):
-        status = Path(f"/proc/{thread}/status").read_text("utf-8", "replace")
-        return status.partition("\nTgid:\t")[2].partition("\n")[0]
+        return _status_in(Path("/proc", thread)).get("Tgid", thread)
     return thread
 
 

@@ -91,7 +91,7 @@ int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory, b
 {
     for (int round = 0;; round++) {
         int amid = 0;
-        bool patient = everyone && round < KERNEL_ROUNDS;
+        bool patient = round < KERNEL_ROUNDS;
         if (everyone && !(patient ? tracer_await_kernel(tracer) : tracer_all_stopped(tracer)))
             return -1;
         for (size_t i = 0; i < tracer->count; i++) {
@@ -255,14 +255,14 @@ static int examine(struct thread *thread, const struct call *call, uint64_t *res
 static int run(struct tracer *tracer, struct thread *thread, const struct call *call,
                uint64_t *result, int *kept)
 {
-    bool alone = true;
+    bool may_release = !call->alone; /* true if the other threads are stopped but may run */
     pid_t number = thread->number;
     for (;;) {
         tracer_let_go(thread);
         while (thread->state == THREAD_RUNNING) {
             tracer_await(thread, tracer_now() + ALONE_NS);
-            if (thread->state == THREAD_RUNNING && alone && !call->alone) {
-                alone = false;
+            if (thread->state == THREAD_RUNNING && may_release) {
+                may_release = false;
                 for (size_t i = 0; i < tracer->count; i++)
                     if (tracer->threads[i].number != number &&
                         tracer->threads[i].state == THREAD_STOPPED)
