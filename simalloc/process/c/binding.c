@@ -4,9 +4,8 @@
 #include "caller.h"
 #include "chains.h"
 #include "copying.h"
-#include "tracer.h"
+#include "tracing.h"
 #include "words.h"
-#include "worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -197,83 +196,58 @@ static PyType_Spec memory_spec = {
 
 typedef struct {
     PyObject ob_base;
-    struct worker worker; /* makes all ptrace calls, and ends when the process is released */
-    struct tracer tracer;
+    struct tracing tracing;
     pid_t caller; /* thread that was chosen for calls, or 0 */
 } Stop;
 
 static struct tracer *tracer_of(PyObject *object)
 {
-    return &((Stop *)object)->tracer;
+    return &((Stop *)object)->tracing.tracer;
 }
 
-/* Runs a task in the thread that makes the ptrace calls. Has no effect after the release. */
-static void run_task(PyObject *object, void (*task)(void *argument), void *argument)
+static void run_task(PyObject *object, tracing_task *task, void *argument)
 {
-    struct worker *worker = &((Stop *)object)->worker;
-    if (!worker->started)
-        return;
     Py_BEGIN_ALLOW_THREADS
-    worker_run(worker, task, argument);
+    tracing_run(&((Stop *)object)->tracing, task, argument);
     Py_END_ALLOW_THREADS
-}
-
-struct stopping {
-    struct tracer *tracer;
-    pid_t process;
-    int error;
-};
-
-static void stop_all(void *of)
-{
-    struct stopping *task = of;
-    task->error = tracer_stop(task->tracer, task->process);
 }
 
 static PyObject *stop_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"process", NULL};
-    int process;
+    int process, error;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "i", names, &process))
         return NULL;
     PyObject *self = object_new(type);
     if (self == NULL)
         return NULL;
-    struct stopping task = {.tracer = tracer_of(self), .process = process};
-    task.error = worker_start(&((Stop *)self)->worker);
-    if (task.error == 0)
-        run_task(self, stop_all, &task);
-    if (task.error != 0) {
+    Py_BEGIN_ALLOW_THREADS
+    error = tracing_start(&((Stop *)self)->tracing, process);
+    Py_END_ALLOW_THREADS
+    if (error != 0) {
         Py_DECREF(self);
-        errno = task.error;
+        errno = error;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     return self;
 }
 
-static void release_all(void *tracer)
-{
-    tracer_release(tracer);
-}
-
 static PyObject *stop_release(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    run_task(object, release_all, tracer_of(object));
     Py_BEGIN_ALLOW_THREADS
-    worker_end(&((Stop *)object)->worker);
+    tracing_end(&((Stop *)object)->tracing);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
 static void stop_dealloc(PyObject *object)
 {
-    Py_XDECREF(stop_release(object, NULL));
+    tracing_end(&((Stop *)object)->tracing);
     object_free(object);
 }
 
 struct settling {
-    struct tracer *tracer;
     const uint64_t *locks;
     size_t lock_count;
     const struct range *code;
@@ -281,11 +255,11 @@ struct settling {
     int rounds;
 };
 
-static void settle(void *of)
+static void settle(struct tracer *tracer, void *of)
 {
     struct settling *task = of;
-    task->rounds = tracer_settle(task->tracer, task->locks, task->lock_count, task->code,
-                                 task->code_count);
+    task->rounds =
+        tracer_settle(tracer, task->locks, task->lock_count, task->code, task->code_count);
 }
 
 static PyObject *stop_settle(PyObject *object, PyObject *args)
@@ -297,7 +271,6 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
         !columns_hold_two(columns, arrays, 1, 2, &locks, &words))
         return NULL;
     struct settling task = {
-        .tracer = tracer_of(object),
         .locks = columns[0].view.buf,
         .lock_count = (size_t)locks,
         .code = columns[1].view.buf,
@@ -310,7 +283,6 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
 }
 
 struct leaving {
-    struct tracer *tracer;
     struct allocator_memory memory;
     bool everyone;
     int amid;
@@ -318,12 +290,12 @@ struct leaving {
     bool interrupted;
 };
 
-static void leave(void *of)
+static void leave(struct tracer *tracer, void *of)
 {
     struct leaving *task = of;
-    task->amid = tracer_leave(task->tracer, &task->memory, task->everyone);
+    task->amid = tracer_leave(tracer, &task->memory, task->everyone);
     const struct thread *outside =
-        task->amid < 0 ? NULL : tracer_outside(task->tracer, &task->memory, &task->interrupted);
+        task->amid < 0 ? NULL : tracer_outside(tracer, &task->memory, &task->interrupted);
     task->caller = outside == NULL ? 0 : outside->number;
 }
 
@@ -344,7 +316,6 @@ static PyObject *stop_leave(PyObject *object, PyObject *args)
         return NULL;
     }
     struct leaving task = {
-        .tracer = tracer_of(object),
         .memory = {columns[0].view.buf, (size_t)words[0] / 2, columns[1].view.buf,
                    (size_t)words[1] / 2, columns[2].view.buf, (size_t)restorers},
         .everyone = everyone != 0,
@@ -358,20 +329,19 @@ static PyObject *stop_leave(PyObject *object, PyObject *args)
 }
 
 struct calling {
-    struct tracer *tracer;
     pid_t caller;
     struct call call;
     uint64_t result;
     int error;
 };
 
-static void call_in_caller(void *of)
+static void call_in_caller(struct tracer *tracer, void *of)
 {
     struct calling *task = of;
-    for (size_t i = 0; i < task->tracer->count; i++) {
-        struct thread *thread = &task->tracer->threads[i];
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct thread *thread = &tracer->threads[i];
         if (thread->number == task->caller) {
-            task->error = tracer_call(task->tracer, thread, &task->call, &task->result);
+            task->error = tracer_call(tracer, thread, &task->call, &task->result);
             return;
         }
     }
@@ -386,7 +356,6 @@ static PyObject *stop_call(PyObject *object, PyObject *args)
                           &arguments[5]))
         return NULL;
     struct calling task = {
-        .tracer = tracer_of(object),
         .caller = ((Stop *)object)->caller,
         .call = {.entry = entry, .function = function, .stack = stack, .alone = alone != 0},
         .error = ESRCH,
@@ -410,22 +379,21 @@ static PyObject *stop_write(PyObject *object, PyObject *args)
 }
 
 struct pointing {
-    struct tracer *tracer;
     uint64_t *pointers; /* one for each thread */
 };
 
-static void find_pointers(void *of)
+static void find_pointers(struct tracer *tracer, void *of)
 {
     struct pointing *task = of;
-    for (size_t i = 0; i < task->tracer->count; i++)
-        task->pointers[i] = tracer_thread_pointer(&task->tracer->threads[i]);
+    for (size_t i = 0; i < tracer->count; i++)
+        task->pointers[i] = tracer_thread_pointer(&tracer->threads[i]);
 }
 
 static PyObject *stop_pointers(PyObject *object, PyObject *unused)
 {
     (void)unused;
     struct tracer *tracer = tracer_of(object);
-    struct pointing task = {tracer, calloc(tracer->count + 1, sizeof *task.pointers)};
+    struct pointing task = {calloc(tracer->count + 1, sizeof *task.pointers)};
     if (task.pointers == NULL)
         return PyErr_NoMemory();
     run_task(object, find_pointers, &task);
@@ -441,15 +409,14 @@ static PyObject *stop_pointers(PyObject *object, PyObject *unused)
 }
 
 struct keeping {
-    struct tracer *tracer;
     const uint64_t *threads;
     size_t count;
 };
 
-static void keep(void *of)
+static void keep(struct tracer *tracer, void *of)
 {
     const struct keeping *task = of;
-    tracer_keep(task->tracer, task->threads, task->count);
+    tracer_keep(tracer, task->threads, task->count);
 }
 
 static PyObject *stop_keep(PyObject *object, PyObject *array)
@@ -458,7 +425,7 @@ static PyObject *stop_keep(PyObject *object, PyObject *array)
     Py_ssize_t count;
     if (!columns_hold(&kept, &array, 1, &count))
         return NULL;
-    struct keeping task = {tracer_of(object), kept.view.buf, (size_t)count};
+    struct keeping task = {kept.view.buf, (size_t)count};
     run_task(object, keep, &task);
     columns_release(&kept, 1);
     Py_RETURN_NONE;

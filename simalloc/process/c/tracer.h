@@ -67,7 +67,7 @@ bool tracer_all_stopped(const struct tracer *tracer);
 bool tracer_await_kernel(struct tracer *tracer);
 
 /* Lets all threads continue, with their pending signals. A thread that waits in the kernel remains
- * attached until the calling thread ends (worker.h). */
+ * attached until the calling thread ends (tracing.h). */
 void tracer_release(struct tracer *tracer);
 
 /* Detaches from all stopped threads that are not among the `kept` threads, and lets them
