@@ -4,6 +4,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <errno.h>
 
 /* Returns a new object that is zero, or NULL, with an exception set, if memory is exhausted. */
 static inline void *object_new(PyTypeObject *type)
@@ -19,6 +20,13 @@ static inline void object_free(PyObject *object)
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(object);
     Py_DECREF(type);
+}
+
+/* Returns None if `error` is 0. Otherwise raises an OSError with this errno. */
+static inline PyObject *none_or_error(int error)
+{
+    errno = error;
+    return error != 0 ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
 }
 
 /* Adds a type to a module, under the last part of its name. Returns -1, with an exception set, on
